@@ -78,7 +78,8 @@ func (a *actions) notify(i int) []journal.Record {
 		if slices.Contains(p.Cause, from) && p.Run == a.run {
 			continue
 		}
-		a.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: append(slices.Clone(p.Cause), from), Run: a.run}
+		a.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: append(slices.Clone(p.Cause), from),
+			Run: a.run}
 		recs = append(recs, journal.Record{Kind: journal.Pending, Change: k, Addr: c.Addr, Cause: []addr.Addr{from}})
 	}
 	return recs
@@ -88,7 +89,8 @@ func (a *actions) notify(i int) []journal.Record {
 func (a *actions) replay(rec journal.Record) {
 	p := a.pending[rec.Addr]
 	if p.Run != a.run {
-		p = journal.PendingAct{Addr: rec.Addr, Step: a.plan.Changes[rec.Change].Step, Cause: slices.Clone(p.Cause), Run: a.run}
+		p = journal.PendingAct{Addr: rec.Addr, Step: a.plan.Changes[rec.Change].Step, Cause: slices.Clone(p.Cause),
+			Run: a.run}
 	}
 	p.Cause = append(p.Cause, rec.Cause...)
 	a.pending[rec.Addr] = p
@@ -137,7 +139,8 @@ func (a *actions) before(act addr.Addr) journal.PendingAct {
 // notifiers returns the addresses in cause that made an action pending. The list can contain the same
 // action several times, each time with other causes.
 func (a *actions) notifiers(act addr.Addr, cause []addr.Addr) []addr.Addr {
-	return slices.DeleteFunc(slices.Clone(a.pending[act].Cause), func(x addr.Addr) bool { return !slices.Contains(cause, x) })
+	return slices.DeleteFunc(slices.Clone(a.pending[act].Cause),
+		func(x addr.Addr) bool { return !slices.Contains(cause, x) })
 }
 
 // left returns the pending actions: first in the order of the plan, then in the order of the base.

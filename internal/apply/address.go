@@ -21,7 +21,8 @@ func ownImage(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() =
 
 // isUnitFile reports whether systemd reads the path in a reload.
 func isUnitFile(p string) bool {
-	for _, dir := range []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/", "/usr/local/lib/systemd/"} {
+	for _, dir := range []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/",
+		"/usr/local/lib/systemd/"} {
 		if strings.HasPrefix(p, dir) {
 			return true
 		}

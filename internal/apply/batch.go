@@ -150,7 +150,8 @@ func (r *batches) outcome(b *move.Batch, back bool, showErr error) error {
 			recs = append(recs, r.actions.notify(m.Change)...)
 		}
 		if showErr != nil {
-			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.number, Back: back})
+			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.number,
+				Back: back})
 		}
 	}
 	if showErr == nil {

@@ -52,7 +52,8 @@ func installedByUs(e journal.Entry) bool {
 // broughtByUs reports whether a package was installed together with a package that fettle installed
 // and that was managed before the run or is managed now.
 func (r *successor) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool {
-	return slices.Contains(Brought(r.base.Entries), name) || slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
+	return slices.Contains(Brought(r.base.Entries), name) ||
+		slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
 }
 
 // adoptedPackage returns the origin of a package that is in sync because it was installed as a

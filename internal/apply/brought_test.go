@@ -15,14 +15,16 @@ func TestForeseen(t *testing.T) {
 	for name, c := range map[string]struct {
 		found, want image.Image
 	}{
-		"no attempt":             {image.Image{}, of(image.Package{Version: "1", AutoBefore: []string{"now"}})},
-		"the attempt planned it": {of(image.Package{Version: "1"}), of(image.Package{Version: "1", AutoBefore: []string{"now"}})},
+		"no attempt": {image.Image{}, of(image.Package{Version: "1", AutoBefore: []string{"now"}})},
+		"the attempt planned it": {of(image.Package{Version: "1"}),
+			of(image.Package{Version: "1", AutoBefore: []string{"now"}})},
 		"marks": {of(image.Package{AutoBefore: []string{"then"}}),
 			of(image.Package{Version: "1", AutoBefore: []string{"then"}})},
 		"packages": {of(image.Package{AlsoChanged: lib, AutoBefore: []string{"lib"}}),
 			of(image.Package{Version: "1", AlsoChanged: lib, AutoBefore: []string{"lib"}})},
 	} {
-		if got := foreseen(of(image.Package{Version: "1", AutoBefore: []string{"now"}}), c.found); !reflect.DeepEqual(got, c.want) {
+		if got := foreseen(of(image.Package{Version: "1", AutoBefore: []string{"now"}}), c.found); !reflect.DeepEqual(got,
+			c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got.Package, c.want.Package)
 		}
 	}

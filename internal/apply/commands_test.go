@@ -53,7 +53,8 @@ type commandWorld struct {
 
 func newCommandWorld() *commandWorld {
 	w, tp := &commandWorld{}, &tap{}
-	w.world = &world{tap: tp, h: mem.New(mem.Options{Count: tp.Count, Run: w.programs}), st: mem.New(mem.Options{Count: tp.Count})}
+	w.world = &world{tap: tp, h: mem.New(mem.Options{Count: tp.Count, Run: w.programs}),
+		st: mem.New(mem.Options{Count: tp.Count})}
 	return w
 }
 
@@ -128,7 +129,8 @@ func TestCommandsAreDoneOnce(t *testing.T) {
 		}
 		ran, err := w.attempt(t, list, attempt{Command: "ok", Later: "ok", Policy: "stop", OnCrash: "undo"})
 		if there, _ := host.Exists(w.h, "/after"); err != nil || !there || (ran == 1) == done || ran > 1 {
-			r.Fatalf("the last apply ran the command %d times where it was done %v%s: %v\n%s", ran, done, undo, err, strings.Join(history, "\n"))
+			r.Fatalf("the last apply ran the command %d times where it was done %v%s: %v\n%s", ran, done, undo, err,
+				strings.Join(history, "\n"))
 		}
 	})
 }
@@ -144,7 +146,8 @@ func TestInterruptedRuns(t *testing.T) {
 	}{
 		{list, attempt{Command: "interrupted", Policy: "stop"}, journal.Interrupted},
 		{list, attempt{Command: "interrupted", Policy: "undo"}, journal.Interrupted}, // what m did may stay
-		{strings.ReplaceAll(list, "1m", "1m undo=/bin/unm"), attempt{Command: "interrupted", Policy: "undo"}, journal.RolledBack},
+		{strings.ReplaceAll(list, "1m", "1m undo=/bin/unm"), attempt{Command: "interrupted", Policy: "undo"},
+			journal.RolledBack},
 		{list, attempt{Command: "signal", Policy: "stop"}, journal.Interrupted},
 		{list, attempt{Command: "ok", Later: "signal", Policy: "stop"}, journal.Succeeded},
 		{list, attempt{Command: "fails", Policy: "stop"}, journal.Failed},

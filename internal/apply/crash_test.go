@@ -107,12 +107,14 @@ func scenarios() []scenario {
 	}
 	many.WriteString("COPY u3 /srv/updated\nMETA /srv/theirs mode=0700\n")
 	return []scenario{
-		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
+		{"paths", "", paths1}, {"paths again", paths1, paths2},
+		{"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
 		{"many paths", "", many.String()}, {"new tree", "", newTree}, {"one file", edits1, edits2},
 		{"secrets", "", secrets1}, {"secrets again", secrets1, secrets2},
 		{"secret regions", cut1, cut2},
 		{"tied", "", tied1}, {"tied again", tied1, tied2}, {"tied away", tied2, "PKG tool\n"},
-		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
+		{"movers", "", movers1}, {"movers again", movers1, movers2},
+		{"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}
 }
 
@@ -319,7 +321,8 @@ func (b *bench) recoverAll(t testing.TB, w *world, policy string, dice uint64, n
 // be settled is an error, though all may be as it was.
 func (w *world) recovered(o executor.Options) (string, error) {
 	how, err := w.recover(o)
-	if err == nil && (strings.HasPrefix(how, string(journal.Failed)) || strings.HasPrefix(how, string(journal.Interrupted))) {
+	if err == nil && (strings.HasPrefix(how, string(journal.Failed)) ||
+		strings.HasPrefix(how, string(journal.Interrupted))) {
 		err = errors.New(how)
 	}
 	return how, err

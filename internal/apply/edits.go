@@ -124,7 +124,8 @@ func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
 	mine, err := step.SplitKey(s.Get("key"))
 	theirs, err2 := step.SplitKey(otherKey)
 	d := origin.Source.Depth
-	if err != nil || err2 != nil || d >= min(now.Source.Depth, len(mine)-1, len(theirs)-1) || !slices.Equal(mine[:d+1], theirs[:d+1]) {
+	if err != nil || err2 != nil || d >= min(now.Source.Depth, len(mine)-1, len(theirs)-1) ||
+		!slices.Equal(mine[:d+1], theirs[:d+1]) {
 		return
 	}
 	now.Source.Depth, now.Source.Text = d, origin.Source.Text

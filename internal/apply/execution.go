@@ -83,7 +83,8 @@ func (r *run) result() Result {
 		if r.machine.Status(i) == Stuck {
 			res.NotUndone = append(res.NotUndone, c.Addr)
 		}
-		if s := r.machine.Status(i); (s == Do || s == Barred) && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
+		if s := r.machine.Status(i); (s == Do || s == Barred) &&
+			(c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
 			res.Remaining = append(res.Remaining, c.Addr)
 		}
 	}
@@ -94,5 +95,6 @@ func (r *run) result() Result {
 // Actions follow from changes and do not count.
 func (r *run) kept(i int) bool {
 	s := r.machine.Status(i)
-	return r.effects[i].changed && (s == Done || s == Stuck) && r.failures[i] == nil && r.plan.Changes[i].Addr.Kind() != addr.KindAct
+	return r.effects[i].changed && (s == Done || s == Stuck) && r.failures[i] == nil &&
+		r.plan.Changes[i].Addr.Kind() != addr.KindAct
 }

@@ -90,7 +90,8 @@ func (r *run) goesOnAfter() bool {
 	for _, i := range failed {
 		r.rescued = append(r.rescued, r.failures[i])
 		if r.wasRescued(i) {
-			r.note(fmt.Sprintf("%s failed and was rescued; states that do not come after it continue", strings.Join(r.machine.Rescue(i), ", ")))
+			r.note(fmt.Sprintf("%s failed and was rescued; states that do not come after it continue",
+				strings.Join(r.machine.Rescue(i), ", ")))
 			continue
 		}
 		for _, s := range r.sections(i) {

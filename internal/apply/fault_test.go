@@ -64,13 +64,15 @@ func everywhere(t *testing.T, name, detail string, try func(*testing.T, *bench, 
 		}
 	})
 	for variant, n := range r.all {
-		campaign.Record(t, campaign.Campaign{Name: name, Variant: variant, Points: n.points, Hit: n.points, Lost: n.bad, Detail: detail})
+		campaign.Record(t, campaign.Campaign{Name: name, Variant: variant, Points: n.points, Hit: n.points, Lost: n.bad,
+			Detail: detail})
 	}
 }
 
 // TestFault lets each mutating operation fail, once or from then on.
 func TestFault(t *testing.T) {
-	everywhere(t, "Faults of operations", "one mutating operation fails, or this one and all later ones; the old state, the new state, or the exact error; recovered, applied again, rolled back; compared",
+	everywhere(t, "Faults of operations",
+		"one mutating operation fails, or this one and all later ones; the old state, the new state, or the exact error; recovered, applied again, rolled back; compared",
 		func(t *testing.T, b *bench, r *results) {
 			points := 0
 			for _, sticky := range []bool{false, true} {
@@ -102,37 +104,40 @@ func times(sticky bool) string {
 
 // TestShortWrites: each write stops in its middle.
 func TestShortWrites(t *testing.T) {
-	everywhere(t, "Faults of operations", "a write stops in its middle; then as above", func(t *testing.T, b *bench, r *results) {
-		for at := 1; ; at += stride {
-			var n tally
-			hit := b.failAt(t, &fault.Plan{At: at, Err: syscall.ENOSPC, Only: host.OpWrite, Short: true, Sticky: at%2 == 0}, true, &n)
-			r.add("half a write", n)
-			if !hit {
-				break
+	everywhere(t, "Faults of operations", "a write stops in its middle; then as above",
+		func(t *testing.T, b *bench, r *results) {
+			for at := 1; ; at += stride {
+				var n tally
+				hit := b.failAt(t, &fault.Plan{At: at, Err: syscall.ENOSPC, Only: host.OpWrite, Short: true, Sticky: at%2 == 0},
+					true, &n)
+				r.add("half a write", n)
+				if !hit {
+					break
+				}
 			}
-		}
-	})
+		})
 }
 
 // TestFaultOfReads lets what looks at the machine or at the state fail too.
 func TestFaultOfReads(t *testing.T) {
 	const primes = 37 // there are many, and few of a kind
-	everywhere(t, "Faults of operations", "one operation fails, also an operation that only reads; then as above", func(t *testing.T, b *bench, r *results) {
-		step := primes * stride
-		if long() {
-			step = 3
-		}
-		for k, errno := range []syscall.Errno{syscall.EMFILE, syscall.EIO} {
-			for at := 1 + k*step/2; ; at += step {
-				var n tally
-				hit := b.failAt(t, &fault.Plan{At: at, Err: errno, Reads: true, Sticky: at/step%2 == 1}, true, &n)
-				r.add(fmt.Sprintf("%v, reads too", errno), n)
-				if !hit {
-					break
+	everywhere(t, "Faults of operations", "one operation fails, also an operation that only reads; then as above",
+		func(t *testing.T, b *bench, r *results) {
+			step := primes * stride
+			if long() {
+				step = 3
+			}
+			for k, errno := range []syscall.Errno{syscall.EMFILE, syscall.EIO} {
+				for at := 1 + k*step/2; ; at += step {
+					var n tally
+					hit := b.failAt(t, &fault.Plan{At: at, Err: errno, Reads: true, Sticky: at/step%2 == 1}, true, &n)
+					r.add(fmt.Sprintf("%v, reads too", errno), n)
+					if !hit {
+						break
+					}
 				}
 			}
-		}
-	})
+		})
 }
 
 // failAt lets a run fail as planned, and finds what is wrong afterwards. It is
@@ -161,7 +166,8 @@ func (b *bench) failAt(t *testing.T, plan *fault.Plan, outside bool, n *tally) b
 		return false
 	}
 	n.points++
-	where := fmt.Sprintf("operation %d (%s) fails with %v %s, %+v, error %v", at, op, plan.Err, times(plan.Sticky), [2]string{o.OnFailure, o.OnCrash}, aerr)
+	where := fmt.Sprintf("operation %d (%s) fails with %v %s, %+v, error %v", at, op, plan.Err, times(plan.Sticky),
+		[2]string{o.OnFailure, o.OnCrash}, aerr)
 	if bad := b.said(t, w, plan, rep, aerr); len(bad) > 0 {
 		n.report(t, where, bad)
 	} else if bad := b.afterFault(t, w, o, n); len(bad) > 0 {
@@ -177,7 +183,8 @@ func (b *bench) said(t *testing.T, w *world, plan *fault.Plan, rep *executor.Rep
 	if err == nil {
 		return w.picture(t, b.units).differs(false, b.after)
 	}
-	if text := err.Error(); !strings.Contains(text, plan.Err.Error()) && !errors.Is(err, plan.Err) && (rep == nil || !strings.Contains(fmt.Sprint(rep.Notes), plan.Err.Error())) {
+	if text := err.Error(); !strings.Contains(text, plan.Err.Error()) && !errors.Is(err, plan.Err) &&
+		(rep == nil || !strings.Contains(fmt.Sprint(rep.Notes), plan.Err.Error())) {
 		return []string{"the error does not say why: " + text}
 	}
 	return nil
@@ -188,7 +195,8 @@ func (b *bench) said(t *testing.T, w *world, plan *fault.Plan, rep *executor.Rep
 // staged may not be used, and a power cut afterwards finds the state that
 // recovery told of.
 func TestFailedSync(t *testing.T) {
-	everywhere(t, "Failed syncs", "one sync fails and its data never reach the disk; the run reports no success and uses no content that was staged before; after recovery and a power cut the result of the recovery is intact",
+	everywhere(t, "Failed syncs",
+		"one sync fails and its data never reach the disk; the run reports no success and uses no content that was staged before; after recovery and a power cut the result of the recovery is intact",
 		func(t *testing.T, b *bench, r *results) {
 			for _, kind := range []string{host.OpSync, host.OpSyncDir, host.OpSyncFS} {
 				var n tally
@@ -292,7 +300,8 @@ func (b *bench) durable(t *testing.T, w *world) []string {
 	for _, p := range []picture{before, after} { // a boot starts what is enabled
 		p.at["unit:app"] = cutLast(p.at["unit:app"])
 	}
-	if bad := is.differs(false, was); len(bad) > 0 && len(is.differs(false, before)) > 0 && len(is.differs(false, after)) > 0 {
+	if bad := is.differs(false, was); len(bad) > 0 && len(is.differs(false, before)) > 0 &&
+		len(is.differs(false, after)) > 0 {
 		return append([]string{"a power cut after that leaves:"}, bad...)
 	}
 	return nil

@@ -32,7 +32,8 @@ func TestNewTreeIsOneRename(t *testing.T) {
 	if fmt.Sprint(shown) != "[/srv/t]" {
 		t.Errorf("shown one by one: %q", shown)
 	}
-	for p, mode := range map[string]uint32{"/srv/t": 0o750, "/srv/t/a": 0o755, "/srv/t/a/b": 0o555, "/srv/t/a/b/f": 0o640} {
+	for p, mode := range map[string]uint32{"/srv/t": 0o750, "/srv/t/a": 0o755, "/srv/t/a/b": 0o555,
+		"/srv/t/a/b/f": 0o640} {
 		if st, err := w.h.Lstat(p); err != nil || st.Mode != mode {
 			t.Errorf("%s has mode %o, %v, want %o", p, st.Mode, err, mode)
 		}
@@ -96,7 +97,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.tap.count = func(op, p string) error {
-		if op == host.OpCreate && (strings.HasSuffix(p, "/2/50") || strings.HasSuffix(p, "/2/.fettle-1-235~") || strings.HasSuffix(p, "/3/10")) {
+		if op == host.OpCreate && (strings.HasSuffix(p, "/2/50") || strings.HasSuffix(p, "/2/.fettle-1-235~") ||
+			strings.HasSuffix(p, "/3/10")) {
 			return syscall.EDQUOT
 		}
 		return nil
@@ -106,7 +108,8 @@ func TestManyAtOnce(t *testing.T) {
 	if err == nil || rep.Failed.Addr != "file:/srv/t/2/50" {
 		t.Fatalf("the run ended with %v, %+v", err, rep.Failed)
 	}
-	for p, want := range map[string]bool{"/srv/t/0/00": true, "/srv/t/1/89": true, "/srv/t/2/49": true, "/srv/t/2/50": false, "/srv/t/2/51": false, "/srv/t/3": false} {
+	for p, want := range map[string]bool{"/srv/t/0/00": true, "/srv/t/1/89": true, "/srv/t/2/49": true,
+		"/srv/t/2/50": false, "/srv/t/2/51": false, "/srv/t/3": false} {
 		if there, err := host.Exists(w.h, p); there != want || err != nil {
 			t.Errorf("%s is there: %v, %v", p, there, err)
 		}

@@ -13,7 +13,8 @@ import (
 // madeHome records in the before-image of a new account that its home directory was created with it,
 // so that the undo removes both.
 func (r *homes) madeHome(from, after image.Image, s step.Step) image.Image {
-	if from.User == nil || from.User.Present || after.User == nil || !after.User.Present || s.Get("create_home") != "true" || r.existed {
+	if from.User == nil || from.User.Present || after.User == nil || !after.User.Present ||
+		s.Get("create_home") != "true" || r.existed {
 		return from
 	}
 	u := *from.User
@@ -89,7 +90,8 @@ func (r *homes) homeAway(i int) error {
 	if err != nil || taken.Type != image.Directory || path.Clean(home) == "/" {
 		return err
 	}
-	away := &move.Move{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent}, Temp: move.TempFor(home, r.header.Run, i, true)}
+	away := &move.Move{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent},
+		Temp: move.TempFor(home, r.header.Run, i, true)}
 	_, err = r.batches.commit(&move.Batch{Moves: []*move.Move{away}}, true)
 	return err
 }

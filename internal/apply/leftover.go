@@ -33,7 +33,8 @@ func (r *run) markOf(change int, direction string) string {
 // another host.
 func (r *run) markPrefix() string {
 	st, _ := r.Store.FS().Lstat("/journal") // the journal directory is open, so it exists
-	return fmt.Sprintf("%s/%d/%d/%d/%d/", strings.TrimPrefix(r.header.Plan, "sha256:"), st.Dev, st.Ino, r.header.PID, r.header.Run)
+	return fmt.Sprintf("%s/%d/%d/%d/%d/", strings.TrimPrefix(r.header.Plan, "sha256:"), st.Dev, st.Ino, r.header.PID,
+		r.header.Run)
 }
 
 // reap ends the programs of the interrupted run that are still running, with their children, before

@@ -82,17 +82,22 @@ func TestReap(t *testing.T) {
 	if !ok {
 		t.Fatalf("the mark of change 1 is %q", mine)
 	}
-	m.running = []string{mine, prefix + "0/", prefix + "2/", prefix + "3/", prefix + "4/", prefix + "5/", prefix + "5/back", prefix + "99/", prefix + "-1/", prefix + "x", "", "x" + mine, strings.Replace(mine, "/1/", "/2/", 1) + "y"}
+	m.running = []string{mine, prefix + "0/", prefix + "2/", prefix + "3/", prefix + "4/", prefix + "5/",
+		prefix + "5/back", prefix + "99/", prefix + "-1/", prefix + "x", "", "x" + mine,
+		strings.Replace(mine, "/1/", "/2/", 1) + "y"}
 	m.reaping = errors.New("they will not go")
 	x, err := local.New(m, w.st, options())
 	must(t, err)
-	if _, err := x.Recover(context.Background(), executor.Options{}, nil); err == nil || !strings.Contains(err.Error(), "cannot end the processes that the run left: they will not go") {
+	if _, err := x.Recover(context.Background(), executor.Options{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "cannot end the processes that the run left: they will not go") {
 		t.Errorf("recovery goes on beside what runs on: %v", err)
 	}
 	m.reaping = nil
 	rep, err := x.Recover(context.Background(), executor.Options{}, nil)
 	must(t, err)
-	want := map[string]time.Duration{mine: 0, prefix + "2/": 15 * time.Minute, prefix + "3/": time.Minute, prefix + "4/": time.Minute, prefix + "5/": 0, prefix + "5/back": 0, prefix + "99/": 0, prefix + "-1/": 0, prefix + "x": 0}
+	want := map[string]time.Duration{mine: 0, prefix + "2/": 15 * time.Minute, prefix + "3/": time.Minute,
+		prefix + "4/": time.Minute, prefix + "5/": 0, prefix + "5/back": 0, prefix + "99/": 0, prefix + "-1/": 0,
+		prefix + "x": 0}
 	for _, mark := range m.lost {
 		if d, ok := want[mark]; !ok || d != m.patient[mark] {
 			t.Errorf("%q is ended, after %s; want %v %s", mark, m.patient[mark], ok, d)
@@ -136,7 +141,8 @@ func TestLasting(t *testing.T) {
 	w := newWorld(t)
 	m := &manned{Host: w.h, ended: map[string]error{"app.service": errors.New("app.service ended with 1")}}
 	rep, err := m.apply(t, w, "UNIT app.service active=true\n")
-	if err == nil || rep.Failed == nil || rep.Failed.Addr != "unit:app.service" || !strings.Contains(rep.Failed.Error, "ended with 1") {
+	if err == nil || rep.Failed == nil || rep.Failed.Addr != "unit:app.service" ||
+		!strings.Contains(rep.Failed.Error, "ended with 1") {
 		t.Errorf("the step is %+v, %v", rep, err)
 	}
 	m.ended = nil
@@ -174,7 +180,8 @@ func TestRecoveryTellsThatItFailed(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := w.apply(t, "COPY x /srv/updated\nEXEC db makedb undo=dropdb\nCOPY y /srv/b\n", executor.Options{}); err == nil {
+	if _, err := w.apply(t, "COPY x /srv/updated\nEXEC db makedb undo=dropdb\nCOPY y /srv/b\n",
+		executor.Options{}); err == nil {
 		t.Fatal("it was not cut short")
 	}
 	w.tap.count = func(op, p string) error {

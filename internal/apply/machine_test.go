@@ -60,7 +60,8 @@ func batches(p *plan.Plan, back bool) string {
 		for _, i := range indexes {
 			m.Set(i, done)
 		}
-		name := map[apply.Op]string{apply.OpRecord: "record", apply.OpPaths: "paths", apply.OpGroup: "group", apply.OpMove: "move", apply.OpAct: "act", apply.OpWait: "wait", apply.OpCheck: "check"}[op]
+		name := map[apply.Op]string{apply.OpRecord: "record", apply.OpPaths: "paths", apply.OpGroup: "group",
+			apply.OpMove: "move", apply.OpAct: "act", apply.OpWait: "wait", apply.OpCheck: "check"}[op]
 		out = append(out, fmt.Sprint(name, indexes))
 	}
 }
@@ -72,23 +73,38 @@ func TestBatches(t *testing.T) {
 		lines         []string // ACTION FROM TO STEP
 		forward, back string
 	}{
-		{"independent files", []string{"create absent file COPY x /a", "update file file COPY x /b"}, "paths[0 1]", "paths[1 0]"},
-		{"one path twice", []string{"update file file COPY x /a", "update file file META /a mode=0600"}, "paths[0]; paths[1]", "paths[1]; paths[0]"},
-		{"into a new directory", []string{"create absent dir MKDIR /d", "create absent file COPY x /d/a"}, "paths[0 1]", "paths[1 0]"},
-		{"into what was a file", []string{"update file dir MKDIR /d", "create absent file COPY x /d/a"}, "paths[0]; paths[1]", "paths[1]; paths[0]"},
-		{"deep into a new directory", []string{"create absent dir MKDIR /d", "create absent dir MKDIR /d/e", "create absent file COPY x /d/e/a"}, "paths[0 1 2]", "paths[2 1 0]"},
-		{"a directory that becomes a file", []string{"remove file absent COPY x /d/a", "update dir file COPY x /d"}, "paths[0]; paths[1]", "paths[1]; paths[0]"},
-		{"a directory that goes", []string{"remove file absent COPY x /d/a", "remove dir absent MKDIR /d"}, "paths[0 1]", "paths[1]; paths[0]"},
-		{"into a directory that comes back whole", []string{"restore absent tree MKDIR /d", "restore absent dir MKDIR /d/e", "restore absent file COPY x /d/e/a"}, "paths[0]; paths[1]; paths[2]", "paths[2 1]; paths[0]"},
-		{"many bytes", []string{"create absent big COPY x /a", "create absent big COPY x /b", "create absent big COPY x /c"}, "paths[0]; paths[1]; paths[2]", "paths[2]; paths[1]; paths[0]"},
-		{"validated in its place", []string{"create absent file COPY x /a", "create absent file COPY x /b validate=\"true /b\"", "create absent file COPY x /c"},
+		{"independent files", []string{"create absent file COPY x /a", "update file file COPY x /b"}, "paths[0 1]",
+			"paths[1 0]"},
+		{"one path twice", []string{"update file file COPY x /a", "update file file META /a mode=0600"},
+			"paths[0]; paths[1]", "paths[1]; paths[0]"},
+		{"into a new directory", []string{"create absent dir MKDIR /d", "create absent file COPY x /d/a"}, "paths[0 1]",
+			"paths[1 0]"},
+		{"into what was a file", []string{"update file dir MKDIR /d", "create absent file COPY x /d/a"},
+			"paths[0]; paths[1]", "paths[1]; paths[0]"},
+		{"deep into a new directory", []string{"create absent dir MKDIR /d", "create absent dir MKDIR /d/e",
+			"create absent file COPY x /d/e/a"}, "paths[0 1 2]", "paths[2 1 0]"},
+		{"a directory that becomes a file", []string{"remove file absent COPY x /d/a", "update dir file COPY x /d"},
+			"paths[0]; paths[1]", "paths[1]; paths[0]"},
+		{"a directory that goes", []string{"remove file absent COPY x /d/a", "remove dir absent MKDIR /d"}, "paths[0 1]",
+			"paths[1]; paths[0]"},
+		{"into a directory that comes back whole", []string{"restore absent tree MKDIR /d", "restore absent dir MKDIR /d/e",
+			"restore absent file COPY x /d/e/a"}, "paths[0]; paths[1]; paths[2]", "paths[2 1]; paths[0]"},
+		{"many bytes", []string{"create absent big COPY x /a", "create absent big COPY x /b",
+			"create absent big COPY x /c"}, "paths[0]; paths[1]; paths[2]", "paths[2]; paths[1]; paths[0]"},
+		{"validated in its place", []string{"create absent file COPY x /a",
+			"create absent file COPY x /b validate=\"true /b\"", "create absent file COPY x /c"},
 			"paths[0]; paths[1]; paths[2]", "paths[2]; paths[1]; paths[0]"},
-		{"packages together", []string{"create - - PKG web", "create - - PKG lib", "create absent file COPY x /a"}, "group[0 1]; paths[2]", "paths[2]; group[1 0]"},
-		{"the rest one by one", []string{"create - - USER a", "create - - USER b", "run - - ACT run x /bin/x on=file:/a", "run - - ACT run y /bin/y on=file:/a", "verify - - CHECK c file=/a", "verify - - CHECK d file=/a"},
+		{"packages together", []string{"create - - PKG web", "create - - PKG lib", "create absent file COPY x /a"},
+			"group[0 1]; paths[2]", "paths[2]; group[1 0]"},
+		{"the rest one by one", []string{"create - - USER a", "create - - USER b", "run - - ACT run x /bin/x on=file:/a",
+			"run - - ACT run y /bin/y on=file:/a", "verify - - CHECK c file=/a", "verify - - CHECK d file=/a"},
 			"move[0]; move[1]; act[2]; act[3]; check[4]; check[5]", "check[5]; check[4]; act[3]; act[2]; move[1]; move[0]"},
-		{"a wait parts what is around it", []string{"create absent file COPY x /a", "wait - - WAIT w file=/a", "create absent file COPY x /b", "create - - PKG web", "wait - - WAIT v file=/a", "create - - PKG lib"},
-			"paths[0]; wait[1]; paths[2]; group[3]; wait[4]; group[5]", "group[5]; wait[4]; group[3]; paths[2]; wait[1]; paths[0]"},
-		{"only recorded", []string{"adopt file file COPY x /a", "drift file file COPY x /b", "create absent file COPY x /c"}, "record[0 1]; paths[2]", "paths[2]; record[1 0]"},
+		{"a wait parts what is around it", []string{"create absent file COPY x /a", "wait - - WAIT w file=/a",
+			"create absent file COPY x /b", "create - - PKG web", "wait - - WAIT v file=/a", "create - - PKG lib"},
+			"paths[0]; wait[1]; paths[2]; group[3]; wait[4]; group[5]",
+			"group[5]; wait[4]; group[3]; paths[2]; wait[1]; paths[0]"},
+		{"only recorded", []string{"adopt file file COPY x /a", "drift file file COPY x /b",
+			"create absent file COPY x /c"}, "record[0 1]; paths[2]", "paths[2]; record[1 0]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &plan.Plan{}
@@ -134,7 +150,8 @@ func TestBatchesEnd(t *testing.T) {
 // only over what is done.
 func TestWhatIsFailedStays(t *testing.T) {
 	p := &plan.Plan{Changes: []plan.Change{
-		change(t, plan.Create, "USER a", "-", "-"), change(t, plan.Create, "USER b", "-", "-"), change(t, plan.Create, "USER c", "-", "-"),
+		change(t, plan.Create, "USER a", "-", "-"), change(t, plan.Create, "USER b", "-", "-"),
+		change(t, plan.Create, "USER c", "-", "-"),
 		{Action: plan.Remove, Addr: "user:d", Applied: "USER d", Source: "list:7"}, {Action: plan.Remove, Addr: "user:e"},
 	}}
 	m := apply.NewMachine(p, nil, nil)
@@ -153,7 +170,8 @@ func TestWhatIsFailedStays(t *testing.T) {
 	if s := m.Step(4); s.Verb != "" {
 		t.Errorf("a change without a step is about %q", s)
 	}
-	for s, want := range map[apply.Status]string{apply.Do: "to do", apply.Done: "done", apply.Failed: "failed", apply.Skipped: "skipped", apply.Undone: "undone", apply.Stuck: "could not be undone"} {
+	for s, want := range map[apply.Status]string{apply.Do: "to do", apply.Done: "done", apply.Failed: "failed",
+		apply.Skipped: "skipped", apply.Undone: "undone", apply.Stuck: "could not be undone"} {
 		if s.String() != want {
 			t.Errorf("status %d is %q, want %q", s, s, want)
 		}

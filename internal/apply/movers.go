@@ -92,7 +92,8 @@ func (r *forward) moved(v verb.Verb, i int, from, to image.Image, err error) err
 	if serr := r.settleMachine(); serr != nil {
 		return cutShort(errors.Join(err, serr))
 	}
-	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(after)}
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from),
+		To: known(after)}
 	if err != nil {
 		r.effects[i].changed = (!from.Same(after) || r.packages.brought(from)) && !neverStarted(err)
 		return r.fail(i, StepFailed, err)

@@ -30,7 +30,9 @@ func (r *packages) withAudit(err error) error {
 	if perr != nil || state == "" {
 		return err
 	}
-	return fmt.Errorf("%w; dpkg has unfinished packages: %s; to finish them: fettle recover, or the next run that changes packages", err, state)
+	return fmt.Errorf(
+		"%w; dpkg has unfinished packages: %s; to finish them: fettle recover, or the next run that changes packages", err,
+		state)
 }
 
 // blamedFirst moves the packages that apt or dpkg name in an error to the front, so that the report

@@ -19,7 +19,8 @@ import (
 func (r *packages) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 	last := map[int]journal.Record{}
 	for _, rec := range recs {
-		if rec.Kind == journal.Intent && rec.Addr.Kind() == addr.KindPkg && rec.From != nil && rec.To != nil && rec.Change < len(r.effects) {
+		if rec.Kind == journal.Intent && rec.Addr.Kind() == addr.KindPkg && rec.From != nil && rec.To != nil &&
+			rec.Change < len(r.effects) {
 			last[rec.Change] = rec
 		}
 	}
@@ -113,7 +114,8 @@ func earlier(first, next map[string]string) map[string]string {
 // curesAny reports whether the transaction includes a package that dpkg cannot finish, or that an
 // interrupted attempt left unfinished.
 func (r *packages) curesAny(todo []int, moves []*verb.GroupMove) bool {
-	return slices.ContainsFunc(moves, cures) || slices.ContainsFunc(todo, func(i int) bool { return r.brought(r.effects[i].found) })
+	return slices.ContainsFunc(moves, cures) || slices.ContainsFunc(todo,
+		func(i int) bool { return r.brought(r.effects[i].found) })
 }
 
 // cures reports whether a move concerns a package that dpkg cannot finish: the transaction may install
@@ -126,7 +128,8 @@ func cures(m *verb.GroupMove) bool {
 // reached reports whether a package is in sync although its transaction failed.
 func (r *packages) reached(v verb.Verb, m *verb.GroupMove) bool {
 	now, err := v.Observe(r.ctx, r.env, m.Step)
-	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() && m.To.Package.Version != "" {
+	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() &&
+		m.To.Package.Version != "" {
 		return false
 	}
 	if rests(now, m.To) {

@@ -20,7 +20,8 @@ func newExecution(r *run) *execution {
 	x.batches = &batches{run: r, swept: map[string]bool{}}
 	x.homes = &homes{run: r, batches: x.batches}
 	x.backward = &backward{run: r, batches: x.batches, homes: x.homes, packages: x.packages}
-	x.forward = &forward{run: r, edits: x.edits, batches: x.batches, homes: x.homes, packages: x.packages, backward: x.backward}
+	x.forward = &forward{run: r, edits: x.edits, batches: x.batches, homes: x.homes, packages: x.packages,
+		backward: x.backward}
 	x.recovery = &recovery{run: r, batches: x.batches, homes: x.homes, packages: x.packages, forward: x.forward}
 	return x
 }

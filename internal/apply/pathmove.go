@@ -84,7 +84,8 @@ func (r *batches) tree(h host.Reader, p string, pm pathMove) (capture.Taken, err
 
 // wholeEither captures a path of which one image is encrypted and the other is not, or with another
 // key. The result has the form of the image that the path matches.
-func (r *batches) wholeEither(pm pathMove, look func(host.Reader, string) (capture.Taken, error)) (capture.Taken, error) {
+func (r *batches) wholeEither(pm pathMove, look func(host.Reader, string) (capture.Taken,
+	error)) (capture.Taken, error) {
 	v, ok := r.Host.(host.Veiled)
 	if !ok {
 		return look(r.Host, pm.path)

@@ -63,7 +63,8 @@ func (r *forward) moveTo(i int, s step.Step, taken capture.Taken, to image.File)
 		return nil, r.unchanged(i)
 	}
 	m := &move.Move{Change: i, Path: p, From: taken, To: to, Temp: move.TempFor(p, r.header.Run, i, false)}
-	if v := s.Get("validate"); r.validates(i) && strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
+	if v := s.Get("validate"); r.validates(i) && strings.Contains(v, "%s") && s.Verb == step.Copy &&
+		to.Type == image.Regular {
 		m.Validate = func(temp string) error {
 			r.current = i
 			return r.validate(v, temp)
@@ -117,7 +118,8 @@ func (r *forward) addressTarget(v verb.Verb, c plan.Change, s step.Step, now ima
 			return *c.To, nil
 		}
 	}
-	if s.Verb == step.Meta && c.Earlier != nil && now.File != nil && c.Earlier.File != nil && now.File.Type == c.Earlier.File.Type {
+	if s.Verb == step.Meta && c.Earlier != nil && now.File != nil && c.Earlier.File != nil &&
+		now.File.Type == c.Earlier.File.Type {
 		return plan.WithEarlierMetadata(now, *c.Earlier), nil
 	}
 	if r.stillAsksFor(v, s, c.Earlier) {

@@ -89,7 +89,8 @@ func (r *run) isBack(i int, pm pathMove) error {
 	if r.machine.Status(i) == Failed {
 		return nil // the record contains this already
 	}
-	return r.ahead(journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Path: pm.path, Back: true})
+	return r.ahead(journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Path: pm.path,
+		Back: true})
 }
 
 func (r *run) taken(i int, ok bool) {

@@ -130,7 +130,8 @@ func (r *recovery) untear(i int, pm pathMove) error {
 	r.effects[i].moves = nil
 	m, err := r.batches.backMove(i, pm)
 	if err != nil {
-		return r.unfinished(i, fmt.Errorf("the run was interrupted during this change, and %w; examine it, then run fettle apply again", err))
+		return r.unfinished(i,
+			fmt.Errorf("the run was interrupted during this change, and %w; examine it, then run fettle apply again", err))
 	}
 	if m == nil {
 		return nil
@@ -247,7 +248,8 @@ func (r *recovery) resumed(v verb.Verb, i int, now image.Image) error {
 		return err
 	}
 	r.machine.Set(i, Done)
-	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(fx.from), To: known(now)}
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(fx.from),
+		To: known(now)}
 	return r.log(append([]journal.Record{rec}, r.actions.notify(i)...)...)
 }
 
@@ -267,5 +269,6 @@ func (r *recovery) unseen(i int, err error) error {
 // whether it took effect, and it must not take effect twice.
 func (r *recovery) unsure(i int) error {
 	r.effects[i].changed = false
-	return r.unfinished(i, errors.New("the run was interrupted while the command was running, and no guard can detect whether it took effect; examine the host, then run fettle apply, which runs the command again"))
+	return r.unfinished(i,
+		errors.New("the run was interrupted while the command was running, and no guard can detect whether it took effect; examine the host, then run fettle apply, which runs the command again"))
 }

@@ -126,7 +126,8 @@ func (r *recovery) replayResult(rec journal.Record, fx *effect) {
 	if rec.Error != "" {
 		c := r.plan.Changes[rec.Change]
 		r.machine.Set(rec.Change, Failed)
-		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.machine.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
+		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.machine.Step(rec.Change).String(), Source: c.Source,
+			Error: rec.Error}
 		r.failures[rec.Change] = r.failed
 		return
 	}

@@ -48,12 +48,14 @@ func (w *world) applied(t *testing.T) []addr.Addr {
 func (w *world) truthful(t *testing.T) []string {
 	t.Helper()
 	var bad []string
-	for p, want := range map[string]string{"/etc/app.conf": "a", "/srv/db": "made", "/etc/checked": "good origin", "/srv/aside": "aside", "/srv/rest": "", "/srv/behind": ""} {
+	for p, want := range map[string]string{"/etc/app.conf": "a", "/srv/db": "made", "/etc/checked": "good origin",
+		"/srv/aside": "aside", "/srv/rest": "", "/srv/behind": ""} {
 		if got, _ := read(w.h, p); got != want {
 			bad = append(bad, p+" holds "+got)
 		}
 	}
-	if got := w.applied(t); !slices.Equal(got, []addr.Addr{"file:/etc/app.conf", "exec:makedb", "file:/srv/aside", "pkg:tool"}) {
+	if got := w.applied(t); !slices.Equal(got, []addr.Addr{"file:/etc/app.conf", "exec:makedb", "file:/srv/aside",
+		"pkg:tool"}) {
 		bad = append(bad, "applied is "+strings.Join(strs(got), " "))
 	}
 	return bad
@@ -72,20 +74,23 @@ func strs(list []addr.Addr) []string {
 func TestRescuedBlock(t *testing.T) {
 	w := newWorld(t)
 	rep, err := w.apply(t, rescued, executor.Options{})
-	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" || len(rep.Checks) > 0 {
+	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" ||
+		len(rep.Checks) > 0 {
 		t.Fatalf("%v, %+v", err, rep)
 	}
 	if !rep.InPart() || len(rep.Rescued) != 1 || !strings.Contains(err.Error(), "only partly done") {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	says(t, rep, "block.x failed and was rescued", "act:run/undo ran, notified by the failure of file:/etc/checked")
-	if got, want := strs(rep.Remaining), []string{"file:/etc/checked", "file:/srv/rest", "file:/srv/behind", "act:run/other", "check:there"}; !slices.Equal(got, want[1:]) {
+	if got, want := strs(rep.Remaining), []string{"file:/etc/checked", "file:/srv/rest", "file:/srv/behind",
+		"act:run/other", "check:there"}; !slices.Equal(got, want[1:]) {
 		t.Errorf("not reached: %q", got)
 	}
 	if bad := w.truthful(t); len(bad) > 0 {
 		t.Error(strings.Join(bad, "\n"))
 	}
-	if rep, err = w.apply(t, strings.Replace(rescued, "COPY bad", "COPY good", 1), executor.Options{}); err != nil || len(rep.Remaining) > 0 {
+	if rep, err = w.apply(t, strings.Replace(rescued, "COPY bad", "COPY good", 1), executor.Options{}); err != nil ||
+		len(rep.Remaining) > 0 {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	w.holds(t, "/srv/behind", "behind")
@@ -180,7 +185,8 @@ func (w *world) cutAll(do func(*world)) (worlds []*world) {
 // TestMachineRescues: what is in the block or behind it is barred, and checks are;
 // what is done stays done, and a second failure adds to the first.
 func TestMachineRescues(t *testing.T) {
-	lines := []string{"EXEC a true", "EXEC b true", "EXEC c true", "EXEC d true", "EXEC e true", "EXEC f true", "CHECK k file=/etc"}
+	lines := []string{"EXEC a true", "EXEC b true", "EXEC c true", "EXEC d true", "EXEC e true", "EXEC f true",
+		"CHECK k file=/etc"}
 	list, ds := step.Parse("list", []byte(strings.Join(lines, "\n")+"\n"+
 		"ACT run x true on_failure=exec:a on_failure=exec:b on_failure=exec:c rescue=block.x behind=exec:e\nACT run y true on_failure=exec:d rescue=block.y\n"))
 	must(t, ds.Err())
@@ -201,7 +207,8 @@ func TestMachineRescues(t *testing.T) {
 	if blocks := m.Rescue(1); !slices.Equal(blocks, []string{"block.x"}) || statuses() != "dfBDBDB" {
 		t.Errorf("%v, %s", blocks, statuses())
 	}
-	if m.Rescue(1); statuses() != "dfBDBDB" || !m.AllBarred([]addr.Addr{"exec:a", "exec:e"}) || m.AllBarred([]addr.Addr{"exec:a", "exec:d"}) {
+	if m.Rescue(1); statuses() != "dfBDBDB" || !m.AllBarred([]addr.Addr{"exec:a", "exec:e"}) ||
+		m.AllBarred([]addr.Addr{"exec:a", "exec:d"}) {
 		t.Errorf("%s", statuses())
 	}
 	m.Set(3, apply.Failed)

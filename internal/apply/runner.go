@@ -180,7 +180,10 @@ func (r *Runner) RecoverPackages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(recs, func(rec journal.Record) bool { return rec.Addr.Kind() == addr.KindPkg && rec.Error != "" }) {
+	if !slices.ContainsFunc(recs, func(rec journal.Record) bool {
+		return rec.Addr.Kind() == addr.KindPkg &&
+			rec.Error != ""
+	}) {
 		return nil
 	}
 	if recs[0].Header == nil {

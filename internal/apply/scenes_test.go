@@ -33,9 +33,11 @@ func (w *world) holds(t *testing.T, p, want string) {
 // TestFailureListeners: what listens to a failure runs, and says so when it
 // fails too.
 func TestFailureListeners(t *testing.T) {
-	for program, want := range map[string]string{"/usr/bin/load": "ran, notified by the failure of file:/etc/checked", "/usr/bin/none": "failed too"} {
+	for program, want := range map[string]string{"/usr/bin/load": "ran, notified by the failure of file:/etc/checked",
+		"/usr/bin/none": "failed too"} {
 		w := newWorld(t)
-		rep, err := w.apply(t, "COPY bad /etc/checked validate=\"check %s\"\nACT run rescue "+program+" on_failure=file:/etc/checked\n", executor.Options{})
+		rep, err := w.apply(t, "COPY bad /etc/checked validate=\"check %s\"\nACT run rescue "+program+
+			" on_failure=file:/etc/checked\n", executor.Options{})
 		if err == nil {
 			t.Fatal("bad content was taken")
 		}
@@ -50,13 +52,15 @@ func TestChecks(t *testing.T) {
 	list := "COPY a /srv/new\nCHECK there file=/srv/none within=1ms\nCHECK too file=/srv/neither within=1ms\nACT run load /usr/bin/load on_failure=check:there\n"
 	w := newWorld(t)
 	rep, err := w.apply(t, list, executor.Options{})
-	if !errors.Is(err, executor.ErrCheckFailed) || rep.Outcome != journal.CheckFailed || len(rep.Checks) != 2 || rep.Failed.Addr != "check:there" {
+	if !errors.Is(err, executor.ErrCheckFailed) || rep.Outcome != journal.CheckFailed || len(rep.Checks) != 2 ||
+		rep.Failed.Addr != "check:there" {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	says(t, rep, "act:run/load ran, notified by the failure of check:there")
 	w.holds(t, "/srv/new", "a")
 	w = newWorld(t)
-	if rep, err = w.apply(t, list, executor.Options{OnCheckFailure: "rollback"}); !errors.Is(err, executor.ErrUndone) || rep.Outcome != journal.RolledBack {
+	if rep, err = w.apply(t, list, executor.Options{OnCheckFailure: "rollback"}); !errors.Is(err, executor.ErrUndone) ||
+		rep.Outcome != journal.RolledBack {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	if there, _ := host.Exists(w.h, "/srv/new"); there {
@@ -92,7 +96,8 @@ func TestWaits(t *testing.T) {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	w.holds(t, "/srv/behind", "b")
-	if rep, err = w.apply(t, strings.Replace(good, "file=/srv/db contains=made", "file=/srv/none", 1), executor.Options{}); err != nil || rep.Changed != 0 {
+	if rep, err = w.apply(t, strings.Replace(good, "file=/srv/db contains=made", "file=/srv/none", 1),
+		executor.Options{}); err != nil || rep.Changed != 0 {
 		t.Errorf("it waits for nothing: %v, %+v", err, rep)
 	}
 }
@@ -155,7 +160,8 @@ func TestBrokenPackages(t *testing.T) {
 // TestUnitFiles: systemd reads unit files before a step about units, and at the
 // end at the latest.
 func TestUnitFiles(t *testing.T) {
-	for _, more := range []string{"", "UNIT app.service active=true\n", "ACT restart app.service on=file:/etc/systemd/system/app.service\n"} {
+	for _, more := range []string{"", "UNIT app.service active=true\n",
+		"ACT restart app.service on=file:/etc/systemd/system/app.service\n"} {
 		w := newWorld(t)
 		w.mkdir(t, "/etc/systemd/system")
 		if _, err := w.apply(t, "COPY unit /etc/systemd/system/app.service\n"+more, executor.Options{}); err != nil {
@@ -169,7 +175,8 @@ func TestUnitFiles(t *testing.T) {
 	w := newWorld(t)
 	w.h.Services().Define("broken.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
 	w.h.Services().Fail("start", "broken.service", errors.New("it does not start"))
-	rep, err := w.apply(t, "COPY a /srv/new\nUNIT broken.service enabled=true active=true\n", executor.Options{OnFailure: "undo"})
+	rep, err := w.apply(t, "COPY a /srv/new\nUNIT broken.service enabled=true active=true\n",
+		executor.Options{OnFailure: "undo"})
 	if !errors.Is(err, executor.ErrUndone) || !strings.Contains(rep.Failed.Error, "it does not start") {
 		t.Errorf("%v, %+v", err, rep)
 	}
@@ -202,7 +209,8 @@ func (w *world) cutAt(t *testing.T, list, op, path string) *world {
 // effect; it is not run again by itself, and the run says so.
 func TestCommandThatACrashCutShort(t *testing.T) {
 	list := "COPY a /srv/new\nEXEC makedb /usr/bin/makedb\nCOPY b /srv/newer\n"
-	for policy, want := range map[string]string{"finish": "no guard can detect whether it took effect", "undo": "has no undo, so its effects stay] stays [exec:makedb]"} {
+	for policy, want := range map[string]string{"finish": "no guard can detect whether it took effect",
+		"undo": "has no undo, so its effects stay] stays [exec:makedb]"} {
 		cut := newWorld(t).copy().cutAt(t, list, host.OpRun, "/usr/bin/makedb")
 		how, err := cut.recover(executor.Options{OnCrash: policy})
 		if err != nil || !strings.Contains(how, want) {

@@ -112,12 +112,14 @@ func TestSecretRegions(t *testing.T) {
 		}
 	}
 	apply(regions1, 8)
-	has("first", map[string]string{"/etc/sysctl.conf": "vm.x=hush 1\n", "/etc/hosts": "127 hush\n", "/etc/new": "[db]\npassword=hush 4\n",
+	has("first", map[string]string{"/etc/sysctl.conf": "vm.x=hush 1\n", "/etc/hosts": "127 hush\n",
+		"/etc/new":      "[db]\npassword=hush 4\n",
 		"/etc/app.json": `"hush 5"`, "/etc/shadow": "bob:$y$hush1:19000"})
 	apply(regions1, 0)
 	apply(regions2, 10)
-	has("second", map[string]string{"/etc/sysctl.conf": "vm.x=hush 6\n", "/etc/hosts": "127.0.0.1 localhost\n", "/etc/app.json": `"open"`,
-		"/etc/shadow": "bob:$y$hush3:19000"})
+	has("second", map[string]string{"/etc/sysctl.conf": "vm.x=hush 6\n", "/etc/hosts": "127.0.0.1 localhost\n",
+		"/etc/app.json": `"open"`,
+		"/etc/shadow":   "bob:$y$hush3:19000"})
 	apply(regions2, 0)
 	apply(regions3, 7)
 	has("third", map[string]string{"/etc/shadow": "bob:$y$hush3:19000"})

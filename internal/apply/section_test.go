@@ -35,7 +35,8 @@ func TestSections(t *testing.T) {
 	}
 	w := newWorld(t)
 	rep, err := w.apply(t, parted, executor.Options{Sections: parts})
-	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" || !rep.InPart() || !strings.Contains(err.Error(), "only partly done") {
+	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" ||
+		!rep.InPart() || !strings.Contains(err.Error(), "only partly done") {
 		t.Fatalf("%v, %+v", err, rep)
 	}
 	says(t, rep, "modules/app failed; states that do not depend on it continue")
@@ -49,7 +50,8 @@ func TestSections(t *testing.T) {
 	if got := w.applied(t); !slices.Equal(got, []addr.Addr{"file:/etc/app.conf", "file:/srv/aside"}) {
 		t.Errorf("applied is %q", got)
 	}
-	if rep, err = w.apply(t, strings.Replace(parted, "COPY bad", "COPY good", 1), executor.Options{Sections: parts}); err != nil || len(rep.Remaining) > 0 {
+	if rep, err = w.apply(t, strings.Replace(parted, "COPY bad", "COPY good", 1),
+		executor.Options{Sections: parts}); err != nil || len(rep.Remaining) > 0 {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	w.holds(t, "/srv/behind", "behind")
@@ -57,7 +59,8 @@ func TestSections(t *testing.T) {
 	// A run that is undone is undone whole, whatever its parts.
 	w = newWorld(t)
 	before := w.picture(t, true)
-	if rep, err := w.apply(t, parted, executor.Options{Sections: parts, OnFailure: "undo"}); err == nil || rep.Outcome != journal.RolledBack {
+	if rep, err := w.apply(t, parted, executor.Options{Sections: parts, OnFailure: "undo"}); err == nil ||
+		rep.Outcome != journal.RolledBack {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	if bad := w.picture(t, true).differs(false, before); len(bad) > 0 {

@@ -34,7 +34,8 @@ func (r *run) content(digest string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor in the state directory of this host", digest)
+	return fmt.Errorf(
+		"cannot find the content %s: it is neither in the repository nor in the state directory of this host", digest)
 }
 
 // images returns the present image of an address and the image after the change.

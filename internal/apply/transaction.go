@@ -36,7 +36,8 @@ func (r *forward) transaction(indexes []int) error {
 			continue
 		}
 		todo = append(todo, i)
-		moves = append(moves, &verb.GroupMove{Step: s, From: r.packages.keepDeb(from, to, s), To: to, Hold: r.plan.Changes[i].OwnsHold()})
+		moves = append(moves, &verb.GroupMove{Step: s, From: r.packages.keepDeb(from, to, s), To: to,
+			Hold: r.plan.Changes[i].OwnsHold()})
 	}
 	if len(todo) == 0 {
 		return nil
@@ -56,7 +57,8 @@ func (r *packages) keepDeb(from, to image.Image, s step.Step) image.Image {
 	one := *from.Package
 	_, one.DebStored, err = p.Keep(r.ctx, s.Args[0], one.Version)
 	if err != nil || !one.DebStored {
-		r.note(fmt.Sprintf("the .deb of %s %s is not available, so a rollback may not be able to restore this version", s.Args[0], one.Version))
+		r.note(fmt.Sprintf("the .deb of %s %s is not available, so a rollback may not be able to restore this version",
+			s.Args[0], one.Version))
 	}
 	return image.Image{Package: &one}
 }
@@ -84,7 +86,8 @@ func (r *forward) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMo
 	if one := moves[0].From.Package; one != nil && len(moves[0].AlsoChanged) > 0 {
 		with := *one
 		if with.AlsoChanged = moves[0].AlsoChanged; err != nil {
-			with.AlsoChanged = earlier(one.AlsoChanged, moves[0].AlsoChanged) // an interrupted attempt may have installed some of these
+			with.AlsoChanged = earlier(one.AlsoChanged,
+				moves[0].AlsoChanged) // an interrupted attempt may have installed some of these
 		}
 		moves[0].From = image.Image{Package: &with}
 	}
@@ -124,7 +127,8 @@ func (r *forward) transacted(todo []int, moves []*verb.GroupMove, err error) err
 	for n, k := range bad {
 		v, _ := verbs.For(moves[k].Step.Verb)
 		if n > 0 && n >= blamed {
-			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) && !r.packages.brought(moves[k].From) {
+			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) &&
+				!r.packages.brought(moves[k].From) {
 				continue // not started
 			}
 			err = with

@@ -64,7 +64,8 @@ func (r *forward) adopt(i int) error {
 // have no image.
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
-	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
+	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec != nil ||
+		c.Step == "" || r.managed(c.Addr) {
 		return nil
 	}
 	r.effects[i].from, r.effects[i].to = now, now

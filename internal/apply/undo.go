@@ -33,7 +33,8 @@ func (r *backward) undoRun() (journal.Outcome, error) {
 			break
 		}
 		if err := r.undo(op, indexes); err != nil {
-			return "", fmt.Errorf("run %d is interrupted while it is undone; the next fettle command continues: %w", r.header.Run, err)
+			return "", fmt.Errorf("run %d is interrupted while it is undone; the next fettle command continues: %w",
+				r.header.Run, err)
 		}
 	}
 	r.packages.leaveWhole()

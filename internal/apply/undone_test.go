@@ -35,7 +35,8 @@ func (w *world) cutsFrom(t *testing.T, list, op, path string) (cuts []*world) {
 // runs again only if it did not, and either way nothing of the run is left. Where
 // none does, it never runs twice and the run says so.
 func TestUndoOfACommandIsCutShort(t *testing.T) {
-	for guard, want := range map[string]string{" creates=/srv/db": "rolled-back", "": "cannot detect whether it took effect"} {
+	for guard, want := range map[string]string{" creates=/srv/db": "rolled-back",
+		"": "cannot detect whether it took effect"} {
 		list := "EXEC makedb /usr/bin/makedb" + guard + " undo=/usr/bin/dropdb\nCOPY bad /etc/checked validate=\"check %s\"\n"
 		w := newWorld(t).copy()
 		before := w.picture(t, true)
@@ -69,7 +70,8 @@ func TestUndoOfACommandIsCutShort(t *testing.T) {
 				continue
 			}
 			if bad := cut.picture(t, true).differs(false, before); len(bad) > 0 || (ran > 0) != there {
-				t.Errorf("cut %d: the undo ran %d times where the effect was there %v: %s\n%s", i, ran, there, how, strings.Join(bad, "\n"))
+				t.Errorf("cut %d: the undo ran %d times where the effect was there %v: %s\n%s", i, ran, there, how,
+					strings.Join(bad, "\n"))
 			}
 		}
 		if told == 0 || guard != "" && told != unfinished {
@@ -106,11 +108,13 @@ func TestActionThatFailsWhenItsRunIsUndone(t *testing.T) {
 			}
 			return errors.New("it fails")
 		}
-		if _, err := w.apply(t, notified, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrUndone) || ran != 2 {
+		if _, err := w.apply(t, notified, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrUndone) ||
+			ran != 2 {
 			t.Fatalf("the action ran %d times: %v", ran, err)
 		}
 		// This list has the same notification, and changes nothing.
-		_, err := w.apply(t, "META /etc/app.conf mode=0644\nACT run load /usr/bin/load on=file:/etc/app.conf\n", executor.Options{})
+		_, err := w.apply(t, "META /etc/app.conf mode=0644\nACT run load /usr/bin/load on=file:/etc/app.conf\n",
+			executor.Options{})
 		must(t, err)
 		if want := 2 + failures - 1; ran != want {
 			t.Errorf("after %d failures the action ran %d times and not %d", failures, ran, want)

@@ -42,7 +42,8 @@ func (r *backward) groupBack(indexes []int) error {
 	if err := r.log(recs...); err != nil {
 		return err
 	}
-	return r.wentBack(todo, moves, r.packages.allBack(g, append(slices.Clone(moves), r.packages.stay(todo)...))[:len(todo)])
+	return r.wentBack(todo, moves, r.packages.allBack(g,
+		append(slices.Clone(moves), r.packages.stay(todo)...))[:len(todo)])
 }
 
 // wentBack records the result of each package, and notes the manual command for each package that was

@@ -51,7 +51,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	tp := &tap{}
-	w := &world{tap: tp, h: mem.New(mem.Options{Count: tp.Count, Run: programs}), st: mem.New(mem.Options{Count: tp.Count})}
+	w := &world{tap: tp, h: mem.New(mem.Options{Count: tp.Count, Run: programs}),
+		st: mem.New(mem.Options{Count: tp.Count})}
 	for p, text := range map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nbob:x:1000:1000::/home/bob:/bin/sh\n",
 		"/etc/shadow": "root:*:1::::::\nbob:*:1::::::\n",
@@ -73,19 +74,28 @@ func newWorld(t *testing.T) *world {
 	w.dress(t, "/srv/updated", func(n host.Node) error {
 		return errors.Join(n.Chown(7, 8), n.Chmod(0o4755), n.SetXattr("user.k", []byte("v")))
 	})
-	w.dress(t, "/srv/theirs", func(n host.Node) error { return errors.Join(n.Chmod(0o2640), n.SetXattr("user.t", []byte("t"))) })
+	w.dress(t, "/srv/theirs", func(n host.Node) error {
+		return errors.Join(n.Chmod(0o2640),
+			n.SetXattr("user.t", []byte("t")))
+	})
 	w.dress(t, "/srv/tree/sub", func(n host.Node) error { return errors.Join(n.Chown(5, 6), n.Chmod(0o1700)) })
 	must(t, w.h.Link("/srv/tree/a", "/srv/tree/hard"))
 	w.h.Repository().Publish(mem.Release{Name: "lib", Version: "1", Files: map[string]string{"/usr/lib/lib": "lib1"}})
-	w.h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web1"}})
-	w.h.Repository().Publish(mem.Release{Name: "web", Version: "2", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web2"}})
+	w.h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"},
+		Files: map[string]string{"/usr/sbin/web": "web1"}})
+	w.h.Repository().Publish(mem.Release{Name: "web", Version: "2", Depends: []string{"lib"},
+		Files: map[string]string{"/usr/sbin/web": "web2"}})
 	w.h.Repository().Publish(mem.Release{Name: "tool", Version: "1", Files: map[string]string{"/usr/bin/tool": "tool1"}})
 	for _, v := range []string{"1", "2"} { // each needs the other at its own version
-		w.h.Repository().Publish(mem.Release{Name: "base", Version: v, Depends: []string{"common"}, Files: map[string]string{"/usr/lib/base": "base" + v, "/usr/lib/base." + v: v}})
-		w.h.Repository().Publish(mem.Release{Name: "client", Version: v, Depends: []string{"base (= " + v + ")"}, Files: map[string]string{"/usr/bin/client": "client" + v}})
+		w.h.Repository().Publish(mem.Release{Name: "base", Version: v, Depends: []string{"common"},
+			Files: map[string]string{"/usr/lib/base": "base" + v, "/usr/lib/base." + v: v}})
+		w.h.Repository().Publish(mem.Release{Name: "client", Version: v, Depends: []string{"base (= " + v + ")"},
+			Files: map[string]string{"/usr/bin/client": "client" + v}})
 	}
-	w.h.Repository().Publish(mem.Release{Name: "common", Version: "1", Files: map[string]string{"/usr/lib/common": "common"}})
-	w.h.Repository().Publish(mem.Release{Name: "plugin", Version: "1", Depends: []string{"extra", "base (= 2)"}, Files: map[string]string{"/usr/lib/plugin": "plugin"}})
+	w.h.Repository().Publish(mem.Release{Name: "common", Version: "1",
+		Files: map[string]string{"/usr/lib/common": "common"}})
+	w.h.Repository().Publish(mem.Release{Name: "plugin", Version: "1", Depends: []string{"extra", "base (= 2)"},
+		Files: map[string]string{"/usr/lib/plugin": "plugin"}})
 	w.h.Repository().Publish(mem.Release{Name: "extra", Version: "1", Files: map[string]string{"/usr/lib/extra": "extra"}})
 	w.h.Services().Define("app.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
 	must(t, errors.Join(w.h.SyncFS("/"), w.st.SyncFS("/")))
@@ -227,7 +237,8 @@ func request(t testing.TB, list string) executor.Request {
 	}
 	l, ds = step.Resolve(l, step.Directory{FS: tree})
 	must(t, ds.Err())
-	return executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Secrets: sealing().bundle, Repair: true}
+	return executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs,
+		Secrets: sealing().bundle, Repair: true}
 }
 
 func (w *world) apply(t testing.TB, list string, o executor.Options) (*executor.Report, error) {
@@ -255,7 +266,8 @@ func (w *world) rollback(to int) error {
 	if err != nil {
 		return err
 	}
-	_, err = x.Rollback(context.Background(), executor.RollbackRequest{To: to, CrossIrreversible: true}, nil, executor.Options{}, nil)
+	_, err = x.Rollback(context.Background(), executor.RollbackRequest{To: to, CrossIrreversible: true}, nil,
+		executor.Options{}, nil)
 	return err
 }
 
@@ -271,7 +283,8 @@ func (w *world) picture(t testing.TB, units bool) picture {
 	t.Helper()
 	p := picture{at: map[string]string{}, mtime: map[string]int64{}}
 	p.walk(t, w.h, "/", map[uint64]string{})
-	packages, err := w.h.Repository().Installed(context.Background(), []string{"web", "lib", "tool", "base", "client", "common", "plugin", "extra"})
+	packages, err := w.h.Repository().Installed(context.Background(),
+		[]string{"web", "lib", "tool", "base", "client", "common", "plugin", "extra"})
 	must(t, err)
 	for name, one := range packages {
 		p.at["pkg:"+name] = fmt.Sprintf("%s %v %s", one.Version, one.Held, one.Status)
@@ -349,7 +362,8 @@ func (p picture) differs(strict bool, wants ...picture) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if !slices.ContainsFunc(wants, func(q picture) bool { return p.same(q, k, strict) }) {
-			out = append(out, fmt.Sprintf("%s is %q, want %q (mtime %d, %d)", k, p.at[k], wants[0].at[k], p.mtime[k], wants[0].mtime[k]))
+			out = append(out, fmt.Sprintf("%s is %q, want %q (mtime %d, %d)", k, p.at[k], wants[0].at[k], p.mtime[k],
+				wants[0].mtime[k]))
 		}
 	}
 	return append(out, p.temps...)
@@ -364,6 +378,7 @@ func (p picture) same(q picture, k string, strict bool) bool {
 
 // byPrograms tells whether programs write a path, whose times are theirs.
 func byPrograms(p string) bool {
-	return strings.HasPrefix(p, "/usr/") || p == "/srv/db" || slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow",
-		"/etc/hosts", "/etc/sysctl.conf", "/etc/new"}, p) // EDIT gives back its region, not the file's time
+	return strings.HasPrefix(p, "/usr/") || p == "/srv/db" ||
+		slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow",
+			"/etc/hosts", "/etc/sysctl.conf", "/etc/new"}, p) // EDIT gives back its region, not the file's time
 }

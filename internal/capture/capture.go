@@ -217,7 +217,8 @@ func Still(r host.Reader, path string, t Taken) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
-	sameInode := st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID
+	sameInode := st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID &&
+		st.GID == t.Stat.GID
 	switch {
 	case t.Type == image.Directory: // our own work changes its entries
 		return sameInode, nil

@@ -41,7 +41,8 @@ func world(t *testing.T) *mem.FS {
 	check(t, errors.Join(f.Mkdir("/d", 0o755), f.Mkdir("/d/sub", 0o2750), f.Symlink("to/nowhere", "/d/link")))
 	write(t, f, "/d/file", "some text")
 	write(t, f, "/d/sub/deep\xff", "deep")
-	check(t, errors.Join(f.Link("/d/file", "/d/sub/hard"), f.Mknod("/d/dev", image.CharDev, 0o600, 0x103), f.Mknod("/d/pipe", image.Fifo, 0o644, 0)))
+	check(t, errors.Join(f.Link("/d/file", "/d/sub/hard"), f.Mknod("/d/dev", image.CharDev, 0o600, 0x103),
+		f.Mknod("/d/pipe", image.Fifo, 0o644, 0)))
 	n := must(f.OpenNode("/d/file"))(t)
 	check(t, errors.Join(n.Chown(7, 8), n.Chmod(0o4711), n.SetXattr("user.k", []byte("v")), n.SetAttrs(0x40), n.Close()))
 	return f
@@ -63,7 +64,8 @@ func store(t *testing.T) *journal.Store {
 func TestTake(t *testing.T) {
 	f, s := world(t), store(t)
 	file := must(capture.Take(f, s, "/d/file"))(t)
-	if file.Type != image.Regular || file.Mode != 0o4711 || file.UID != 7 || file.GID != 8 || file.Size != 9 || file.Nlink != 2 || file.Attrs != 0x40 ||
+	if file.Type != image.Regular || file.Mode != 0o4711 || file.UID != 7 || file.GID != 8 || file.Size != 9 ||
+		file.Nlink != 2 || file.Attrs != 0x40 ||
 		string(file.Xattrs["user.k"]) != "v" || string(must(s.ReadObject(file.Digest))(t)) != "some text" || file.Mounted {
 		t.Errorf("the file: %+v", file)
 	}
@@ -83,7 +85,8 @@ func TestTake(t *testing.T) {
 		}
 	}
 	meta := must(capture.Metadata(f, "/d/file"))(t)
-	if meta.Digest != "" || meta.Size != 0 || meta.Mode != 0o4711 || string(meta.Xattrs["user.k"]) != "v" || meta.Attrs != 0x40 {
+	if meta.Digest != "" || meta.Size != 0 || meta.Mode != 0o4711 || string(meta.Xattrs["user.k"]) != "v" ||
+		meta.Attrs != 0x40 {
 		t.Errorf("the metadata: %+v", meta)
 	}
 	check(t, f.BindMount("/d/file"))
@@ -157,7 +160,10 @@ func TestStill(t *testing.T) {
 			check(t, f.Remove("/d/sub/deep\xff"))
 			write(t, f, "/d/sub/deep\xff", "deep")
 		}, false},
-		"gone":                  {"/d/sub/deep\xff", func(t *testing.T, f *mem.FS) { check(t, f.Remove("/d/sub/deep\xff")) }, false},
+		"gone": {"/d/sub/deep\xff", func(t *testing.T,
+			f *mem.FS) {
+			check(t, f.Remove("/d/sub/deep\xff"))
+		}, false},
 		"still nothing":         {"/none", func(*testing.T, *mem.FS) {}, true},
 		"something by now":      {"/none", func(t *testing.T, f *mem.FS) { write(t, f, "/none", "") }, false},
 		"an entry more":         {"/d", func(t *testing.T, f *mem.FS) { write(t, f, "/d/new", "") }, true},
@@ -229,11 +235,14 @@ func TestDamagedTrees(t *testing.T) {
 	}
 	bad := must(s.PutBytes([]byte("{\n")))(t)
 	for _, digest := range []string{bad, journal.DigestOf([]byte("not there"))} {
-		if err := capture.ReadTree(s, digest, func(capture.TreeEntry) error { return nil }); err == nil || !strings.Contains(err.Error(), "cannot read the stored tree "+digest) {
+		if err := capture.ReadTree(s, digest, func(capture.TreeEntry) error { return nil }); err == nil ||
+			!strings.Contains(err.Error(), "cannot read the stored tree "+digest) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if err := capture.ReadTree(torn{s}, good, func(capture.TreeEntry) error { t.Error("an entry of half an object"); return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := capture.ReadTree(torn{s}, good,
+		func(capture.TreeEntry) error { t.Error("an entry of half an object"); return nil }); !errors.Is(err,
+		io.ErrUnexpectedEOF) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -24,7 +24,8 @@ func (p *player) rollback(word string) *verdict {
 		p.h.ActsBack(to, p.ran())
 	}
 	if r.Exit == 0 && r.Run == 0 {
-		return first(wrong("a rollback that had nothing to do", judge.Same("rollback", before, p.tree)), wrong("rollback", p.h.Restored(to, before, p.tree)))
+		return first(wrong("a rollback that had nothing to do", judge.Same("rollback", before, p.tree)),
+			wrong("rollback", p.h.Restored(to, before, p.tree)))
 	}
 	if r.Run == 0 {
 		p.saw["rollback refused"]++
@@ -34,12 +35,14 @@ func (p *player) rollback(word string) *verdict {
 		p.saw["rollback after a rollback"]++
 	}
 	p.saw["rollback "+map[bool]string{true: "origin", false: "run"}[to == 0]]++
-	run := judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes}
+	run := judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to),
+		Plan: r.Changes}
 	defer func() { p.h.Add(run) }()
 	if r.Exit != 0 {
 		return &verdict{rule: "a rollback fails halfway", text: r.Error + r.text}
 	}
-	return first(wrong("rollback", p.h.Restored(to, before, p.tree)), p.unmade(to), p.common(nil, before), wrong("the plan of a rollback is true", judge.Planned(r.Changes, before, p.tree)))
+	return first(wrong("rollback", p.h.Restored(to, before, p.tree)), p.unmade(to), p.common(nil, before),
+		wrong("the plan of a rollback is true", judge.Planned(r.Changes, before, p.tree)))
 }
 
 // unmade looks whether the way back to the origin undid every command that has an undo.
@@ -63,7 +66,8 @@ func (p *player) skipping(to int, was report) *verdict {
 		return wrong("a refusal changes nothing", judge.Same("refused", before, p.tree))
 	}
 	if r.Run == 0 {
-		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)), &verdict{rule: "a rollback that skips is refused", text: was.text + r.text})
+		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)),
+			&verdict{rule: "a rollback that skips is refused", text: was.text + r.text})
 	}
 	p.saw["rollback skipping"]++
 	p.h.ActsBack(to, p.ran())

@@ -22,8 +22,10 @@ type Case struct {
 func contents() map[string]string {
 	return map[string]string{
 		"c0": "content zero\n", "c1": "content one, longer\n", "c2": "a=1\nb=2\n", "c3": "a=9\n# a comment\nz=1\n",
-		"i0": "[s]\nk = 1\n", "i1": "top=1\n[s]\nk=2\nother = 3\n", "j0": "{\"a\": {\"b\": 1}}\n", "j1": "{\n  \"x\": [1, 2],\n  \"a\": {\"c\": true}\n}\n",
-		"e0": "", "h0": "by hand zero\n", "h1": "a=hand\nby hand one\n", "h2": "[s]\nk = hand\n", "h3": "{\"a\": {\"b\": \"hand\"}, \"h\": 1}\n", "h4": "no line end",
+		"i0": "[s]\nk = 1\n", "i1": "top=1\n[s]\nk=2\nother = 3\n", "j0": "{\"a\": {\"b\": 1}}\n",
+		"j1": "{\n  \"x\": [1, 2],\n  \"a\": {\"c\": true}\n}\n",
+		"e0": "", "h0": "by hand zero\n", "h1": "a=hand\nby hand one\n", "h2": "[s]\nk = hand\n",
+		"h3": "{\"a\": {\"b\": \"hand\"}, \"h\": 1}\n", "h4": "no line end",
 	}
 }
 

@@ -32,7 +32,8 @@ func holds(p string) bool {
 
 // content draws what suits a file: its name, among what lists write or what others write.
 func (d dice) content(p, whose string) string {
-	suits := map[string]string{"c.conf": "c2 c3 c0", "c.ini": "i0 i1", "c.json": "j0 j1", "c": "c0 c1 c2 e0", "h.conf": "h1 h0 h4", "h.ini": "h2", "h.json": "h3", "h": "h0 h1 h4"}
+	suits := map[string]string{"c.conf": "c2 c3 c0", "c.ini": "i0 i1", "c.json": "j0 j1", "c": "c0 c1 c2 e0",
+		"h.conf": "h1 h0 h4", "h.ini": "h2", "h.json": "h3", "h": "h0 h1 h4"}
 	return d.of(strings.Fields(suits[whose+path.Ext(p)])...)
 }
 
@@ -70,7 +71,8 @@ func (d dice) host() []string {
 		case d.often(10):
 			out = append(out, fmt.Sprintf("link %s %s", p, d.of("f", "../x", "/etc/a.conf", "nowhere")))
 		default:
-			out = append(out, fmt.Sprintf("file %s %s %s %s", p, d.content(p, d.of("c", "h")), d.of("0644", "0644", d.mode()), d.owner()))
+			out = append(out, fmt.Sprintf("file %s %s %s %s", p, d.content(p, d.of("c", "h")), d.of("0644", "0644", d.mode()),
+				d.owner()))
 		}
 		if d.often(5) {
 			out = append(out, fmt.Sprintf("xattr %s v%d", p, d.IntN(3)))
@@ -103,7 +105,8 @@ func (d dice) fits(p, word string, said map[string]string) bool {
 	if !strings.HasPrefix(p, "/") {
 		return true
 	}
-	needs := strings.HasPrefix(word, "COPY") || strings.HasPrefix(word, "LINK") || strings.HasPrefix(word, "MKDIR") || strings.Contains(word, "create=true")
+	needs := strings.HasPrefix(word, "COPY") || strings.HasPrefix(word, "LINK") || strings.HasPrefix(word, "MKDIR") ||
+		strings.Contains(word, "create=true")
 	for up := path.Dir(p); up != "/srv" && up != "/etc"; up = path.Dir(up) {
 		is := strings.Fields(said[up] + " none")[0]
 		if is != "MKDIR" && (needs || is != "none" && is != "META") {
@@ -165,7 +168,8 @@ func (d dice) edit(p string) string {
 	case ".json":
 		out = "EDIT PATH key=" + d.of("a.b", "a.new", "n.k") + value(d.of("1", "true")) + " format=json" + tail
 	default:
-		out = d.of("EDIT PATH line="+d.of("a=1", "a=7")+" match=^a=", "EDIT PATH line="+d.of("plain", "b=2"), "EDIT PATH key=z"+value(d.of("1", "5"))) + tail
+		out = d.of("EDIT PATH line="+d.of("a=1", "a=7")+" match=^a=", "EDIT PATH line="+d.of("plain", "b=2"),
+			"EDIT PATH key=z"+value(d.of("1", "5"))) + tail
 		if d.often(30) {
 			out += "\nEDIT PATH block=k" + strings.ReplaceAll(value(`"in\nblock\n"`), " value=", " content=") + tail
 		}

@@ -101,7 +101,8 @@ func reached(t *testing.T, saw map[string]int) {
 		"apply ok", "apply nothing", "apply refused", "apply failed", "apply undone", "plan", "drift", "gc",
 		"rollback run", "rollback origin", "killed", "recovered",
 		"hand write", "hand file", "hand dir", "hand link", "hand rm", "hand chmod", "hand chown",
-		"removes a tree", "purges", "adopts", "repairs", "forgets", "rollback after a rollback", "edit by hand in a purged tree", "action a1", "action a2",
+		"removes a tree", "purges", "adopts", "repairs", "forgets", "rollback after a rollback",
+		"edit by hand in a purged tree", "action a1", "action a2",
 	} {
 		if saw[what] == 0 {
 			t.Errorf("no round comes to: %s", what)

@@ -169,7 +169,8 @@ func (m *machine) fettle(killAt int, args ...string) report {
 		r.To, r.Changes = r.Plan.To, r.Plan.Changes
 	}
 	r.text = bad.String()
-	fmt.Fprintf(m.noise, "$ fettle %s  # exit %d, run %d %s %v\n%s%s\n", strings.Join(args, " "), r.Exit, r.Run, r.Outcome, r.Changes, r.Error, bad.String())
+	fmt.Fprintf(m.noise, "$ fettle %s  # exit %d, run %d %s %v\n%s%s\n", strings.Join(args, " "), r.Exit, r.Run,
+		r.Outcome, r.Changes, r.Error, bad.String())
 	return r
 }
 

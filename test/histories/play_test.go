@@ -197,7 +197,8 @@ func (p *player) commands(n int, r report, made map[string]bool, before judge.Tr
 				p.saw["action "+name]++
 			}
 		}
-		return first(wrong("actions", p.h.Actions(list, before, p.tree, ran)), wrong("creates", judge.Making(list, made, ran)))
+		return first(wrong("actions", p.h.Actions(list, before, p.tree, ran)),
+			wrong("creates", judge.Making(list, made, ran)))
 	case 6:
 		if now := p.made(); !maps.Equal(now, made) {
 			return &verdict{rule: "an undone run undoes commands", text: fmt.Sprint(made, " became ", now)}
@@ -234,13 +235,15 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string,
 		if blocked {
 			p.saw["apply blocked"]++
 		}
-		return first(p.stoppedFor(r, failed, blocked), p.common(list, before), wrong("commands", p.h.Commands(list, ran, !blocked || r.Failed.Addr != "")))
+		return first(p.stoppedFor(r, failed, blocked), p.common(list, before),
+			wrong("commands", p.h.Commands(list, ran, !blocked || r.Failed.Addr != "")))
 	}
 	p.saw["apply ok"]++
 	p.planned(r.Changes)
 	run.Done = p.h.After(list, ran, failed, false, false)
 	defer p.h.Add(run)
-	return first(p.holds(list), p.common(list, before), wrong("the plan is true", judge.Planned(r.Changes, before, p.tree)),
+	return first(p.holds(list), p.common(list, before),
+		wrong("the plan is true", judge.Planned(r.Changes, before, p.tree)),
 		wrong("commands", p.h.Commands(list, ran, false)), p.empty(n))
 }
 
@@ -275,7 +278,8 @@ func (p *player) common(l judge.List, before judge.Tree) *verdict {
 // note counts what a run came to.
 func (p *player) note(before judge.Tree) {
 	for at, l := range before {
-		if up := before[path.Dir(at)]; p.tree[at].Type == 0 && up.Type == 'd' && p.tree[path.Dir(at)].Type == 0 && l.Type != 0 {
+		if up := before[path.Dir(at)]; p.tree[at].Type == 0 && up.Type == 'd' && p.tree[path.Dir(at)].Type == 0 &&
+			l.Type != 0 {
 			p.saw["removes a tree"]++
 			return
 		}
@@ -296,7 +300,8 @@ func (p *player) empty(n int) *verdict {
 	guarded := func(c judge.Change) bool {
 		return p.lists[n-1].Guarded(c.Addr) || guard && strings.HasPrefix(c.Addr, "act:") // which it may notify
 	}
-	if r.Exit == 0 || r.Exit == 2 && !slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return !guarded(c) && !c.Unsure() }) {
+	if r.Exit == 0 || r.Exit == 2 && !slices.ContainsFunc(r.Changes,
+		func(c judge.Change) bool { return !guarded(c) && !c.Unsure() }) {
 		return nil
 	}
 	return &verdict{rule: "a second apply has nothing to do", text: fmt.Sprint(r.Changes, r.text)}

@@ -16,7 +16,8 @@ func (p *player) settle() *verdict {
 	if outcome == "failed" && number > c.number && r.Run == 0 { // it had ended, and nothing was to be settled
 		p.saw["killed after a failure"]++
 		list := p.lists[c.list-1]
-		p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: p.h.Reached(list, p.tree), Tried: list, Done: judge.Unsure(list)})
+		p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: p.h.Reached(list, p.tree), Tried: list,
+			Done: judge.Unsure(list)})
 		return p.common(list, c.before)
 	}
 	if outcome != "succeeded" || number <= c.number {

@@ -143,7 +143,8 @@ func (t *target) compile(ctx context.Context, dir, directory, binary string, ove
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary, "./"+directory)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary,
+		"./"+directory)
 	build.Dir = t.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build the tests of %s: %w\n%s", directory, err, bytes.TrimSpace(out))

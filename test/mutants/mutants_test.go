@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func world(t *testing.T, code, test string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/in.go": code, "p/in_test.go": test, "same.txt": "# none\n"} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/in.go": code, "p/in_test.go": test,
+		"same.txt": "# none\n"} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,8 @@ func TestAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, err = output(t, "-equivalent", "same.txt", "-only", "Twice stay", "p")
-	if err == nil || !strings.HasSuffix(err.Error(), "no longer exist: p Gone stay: x -> y") || !strings.Contains(said, "0 mutants (seed 1), 0 killed, 0 survived: 0.0 % killed; 1 more") {
+	if err == nil || !strings.HasSuffix(err.Error(), "no longer exist: p Gone stay: x -> y") ||
+		!strings.Contains(said, "0 mutants (seed 1), 0 killed, 0 survived: 0.0 % killed; 1 more") {
 		t.Errorf("a line about a mutant that does not exist: %v\n%s", err, said)
 	}
 	if err := os.WriteFile("same.txt", []byte(strings.Split(same, "p Gone")[0]), 0o600); err != nil {
@@ -184,7 +186,8 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile("same.txt", []byte(fmt.Sprintf("%s\n", "p Twice stay: a -> b")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output(t, "-equivalent", "same.txt", "p"); err == nil || !strings.Contains(err.Error(), "the reason is missing") {
+	if _, err := output(t, "-equivalent", "same.txt", "p"); err == nil ||
+		!strings.Contains(err.Error(), "the reason is missing") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -131,7 +131,8 @@ func (w *finder) visit(n ast.Node) bool {
 			w.add("constant", n, other)
 		}
 	case *ast.BranchStmt:
-		if other := map[token.Token]string{token.CONTINUE: "break", token.BREAK: "continue"}[n.Tok]; other != "" && n.Label == nil {
+		if other := map[token.Token]string{token.CONTINUE: "break", token.BREAK: "continue"}[n.Tok]; other != "" &&
+			n.Label == nil {
 			w.add("branch", n, other)
 		}
 	case *ast.ReturnStmt:

@@ -120,7 +120,8 @@ func (w *finder) leaveOutIf(n *ast.IfStmt) {
 // leaveOutDefer deletes a defer statement, unless it only releases a resource, which no test detects.
 func (w *finder) leaveOutDefer(n *ast.DeferStmt) {
 	s := types.ExprString(n.Call)
-	if !strings.HasSuffix(s, "ock()") && !strings.HasSuffix(s, ".Close()") && !strings.HasSuffix(s, "Stop()") && !strings.HasSuffix(s, "stop()") && !strings.HasSuffix(s, "cancel()") && !strings.HasSuffix(s, "done()") {
+	if !strings.HasSuffix(s, "ock()") && !strings.HasSuffix(s, ".Close()") && !strings.HasSuffix(s, "Stop()") &&
+		!strings.HasSuffix(s, "stop()") && !strings.HasSuffix(s, "cancel()") && !strings.HasSuffix(s, "done()") {
 		w.leaveOut(n)
 	}
 }

@@ -103,7 +103,8 @@ func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 				return false, err
 			}
 		}
-		j := job{directory: g[0].directory, binary: built[g[0].directory], flags: b.flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
+		j := job{directory: g[0].directory, binary: built[g[0].directory], flags: b.flags(g),
+			env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
 		for _, t := range g {
 			j.took, j.cpu = j.took+t.took, j.cpu+t.cpu
 		}
@@ -168,7 +169,8 @@ func (b *bench) execute(ctx context.Context, j job) (result, error) {
 	if err != nil && cmd.ProcessState == nil {
 		return result{}, err
 	}
-	return result{failed: err != nil, out: out.Bytes(), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+	return result{failed: err != nil, out: out.Bytes(),
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
 }
 
 // restrict limits the memory of a process, and its CPU time if cpu, the usual time, is known.

@@ -88,7 +88,8 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 		return t, err
 	}
 	start := time.Now()
-	r, err := b.execute(ctx, job{directory: t.directory, binary: binary, flags: b.flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
+	r, err := b.execute(ctx, job{directory: t.directory, binary: binary, flags: b.flags([]trial{t}),
+		env: []string{reachedVariable + "=" + file}})
 	if err != nil {
 		return t, err
 	}

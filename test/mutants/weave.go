@@ -36,7 +36,8 @@ type woven struct {
 func (w woven) text() []byte {
 	ms := slices.Clone(w.ms)
 	slices.SortStableFunc(ms, func(a, b mutant) int {
-		return cmp.Or(cmp.Compare(a.place.start, b.place.start), cmp.Compare(b.place.end, a.place.end), -boolCompare(a.place.statement, b.place.statement))
+		return cmp.Or(cmp.Compare(a.place.start, b.place.start), cmp.Compare(b.place.end, a.place.end),
+			-boolCompare(a.place.statement, b.place.statement))
 	})
 	return []byte(w.part(0, len(w.src), ms))
 }

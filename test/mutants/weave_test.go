@@ -114,8 +114,10 @@ func TestGroups(t *testing.T) {
 	}
 	other := reach("TestOther", 0, 1)
 	other.directory, other.place = "q", 1
-	ts := []trial{other, reach("", time.Second, 1), reach("TestSlow", time.Second, 1, 2), reach("TestB", 20*time.Millisecond, 1), reach("TestA", 10*time.Millisecond, 1), reach("TestNot", 0, 3)}
-	for number, want := range map[int]string{0: "TestNot TestA TestB|(full)|TestSlow|TestOther", 1: "TestA TestB|(full)|TestSlow|TestOther", 2: "TestSlow", 3: "TestNot", 4: ""} {
+	ts := []trial{other, reach("", time.Second, 1), reach("TestSlow", time.Second, 1, 2),
+		reach("TestB", 20*time.Millisecond, 1), reach("TestA", 10*time.Millisecond, 1), reach("TestNot", 0, 3)}
+	for number, want := range map[int]string{0: "TestNot TestA TestB|(full)|TestSlow|TestOther",
+		1: "TestA TestB|(full)|TestSlow|TestOther", 2: "TestSlow", 3: "TestNot", 4: ""} {
 		var got []string
 		for _, g := range groups(ts, number) {
 			var names []string

@@ -56,7 +56,8 @@ func (b bug) put(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(text), b.old); n != 1 {
-		t.Fatalf("%s has the old text %d times and not once: write it anew, so that it stands for the same bug:\n%s", b.file, n, b.old)
+		t.Fatalf("%s has the old text %d times and not once: write it anew, so that it stands for the same bug:\n%s",
+			b.file, n, b.old)
 	}
 	out := strings.Replace(string(text), b.old, b.new, 1)
 	if _, err := parser.ParseFile(token.NewFileSet(), b.file, out, parser.SkipObjectResolution); err != nil {
@@ -108,12 +109,14 @@ func (b bug) run(t *testing.T, text []byte) (string, error) {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
 	binary := filepath.Join(dir, "broken.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "./"+b.pkg)
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay",
+		filepath.Join(dir, "overlay.json"), "-o", binary, "./"+b.pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the bug does not compile: %v\n%s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.failfast", "-test.timeout=10m", "-test.run="+strings.Join(parts, "/"))
+	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.failfast", "-test.timeout=10m",
+		"-test.run="+strings.Join(parts, "/"))
 	cmd.Dir = filepath.Join(root, b.pkg)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -83,7 +83,8 @@ func (a across) back(t *testing.T, to int) {
 
 func (w *world) goBack(to int) {
 	w.t.Helper()
-	_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: to, CrossIrreversible: true}, nil, executor.Options{}, nil)
+	_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: to, CrossIrreversible: true}, nil,
+		executor.Options{}, nil)
 	w.must(err)
 }
 
@@ -127,39 +128,58 @@ func histories() []across {
 	list := []across{
 		{"mode, then removal", foreign, runs("MKDIR /t/app mode=0700\n", "MKDIR /t/app mode=0711\n", noApp)},
 		{"adopted, then mode, then removal", foreign, runs(dir, "MKDIR /t/app mode=0711\n", noApp)},
-		{"drift repaired, then removal", foreign, []turn{{dir700, func(w *world) { w.chown("/t/app", 33, 0o777) }, true}, {list: dir700 + "COPY 1 /t/x\n"}, {list: noApp}}},
-		{"mode, then purge of the parent", foreign, runs("MKDIR /t/app mode=0700\n", "MKDIR /t/app mode=0711\n", "MKDIR /t purge=true\n")},
+		{"drift repaired, then removal", foreign, []turn{{dir700, func(w *world) { w.chown("/t/app", 33, 0o777) }, true},
+			{list: dir700 + "COPY 1 /t/x\n"}, {list: noApp}}},
+		{"mode, then purge of the parent", foreign, runs("MKDIR /t/app mode=0700\n", "MKDIR /t/app mode=0711\n",
+			"MKDIR /t purge=true\n")},
 		{"removal, then made again", foreign, runs(dir+editF, noApp, dir, dir+"COPY 2 /t/app/f\n")},
-		{"removal, then made again with others in it", foreign, []turn{{list: dir}, {list: noApp}, {list: dir + "COPY 1 /t/app/mine\n"}, {list: dir}}},
-		{"removal, then parts of it made again", foreign, runs(dir, noApp, dir+"COPY 2 /t/app/f\nMKDIR /t/app/deep\n", "COPY 2 /t/app/f\n", "MKDIR /t/app/deep\n")},
+		{"removal, then made again with others in it", foreign,
+			[]turn{{list: dir}, {list: noApp}, {list: dir + "COPY 1 /t/app/mine\n"}, {list: dir}}},
+		{"removal, then parts of it made again", foreign,
+			runs(dir, noApp, dir+"COPY 2 /t/app/f\nMKDIR /t/app/deep\n", "COPY 2 /t/app/f\n", "MKDIR /t/app/deep\n")},
 		{"removal, then a file", foreign, runs(dir+metaF, noApp, "COPY 1 /t/app\n", "LINK a /t/app\n")},
-		{"file in it, then removal", foreign, runs(dir+"COPY 1 /t/app/mine\nCOPY 2 /t/app/f\n", dir+"COPY 1 /t/app/f\n", noApp, "COPY 1 /t/x\n")},
+		{"file in it, then removal", foreign, runs(dir+"COPY 1 /t/app/mine\nCOPY 2 /t/app/f\n", dir+"COPY 1 /t/app/f\n",
+			noApp, "COPY 1 /t/x\n")},
 		{"purge given up", foreign, runs(purge, purge+"COPY 1 /t/app/f\n", dir, noApp)},
-		{"purge of a subtree, then plain", foreign, runs(purge, purge+"MKDIR /t/app/deep mode=0750 owner=ann group=ann\n", purge)},
+		{"purge of a subtree, then plain", foreign, runs(purge, purge+"MKDIR /t/app/deep mode=0750 owner=ann group=ann\n",
+			purge)},
 	}
 	fails := "EXEC fails false\n"
 	list = append(list,
-		across{"a run that failed", foreign, runs("COPY 1 /t/a\nCOPY 1 /t/b\n", "COPY 2 /t/a\n"+fails+"COPY 2 /t/b\nCOPY 2 /t/c\n", "COPY 0 /t/a\nCOPY 0 /t/b\nCOPY 0 /t/c\n")},
-		across{"a run that failed before a purge", foreign, runs("COPY 1 /t/a\n", "COPY 2 /t/a\n"+fails+purge+"COPY 1 /t/app/mine\n", "COPY 0 /t/a\n"+dir)},
-		across{"a run that failed before a removal", foreign, runs("COPY 1 /t/a\n"+metaF, "COPY 2 /t/a\n"+fails+noApp, "COPY 0 /t/a\n"+noApp, dir)},
+		across{"a run that failed", foreign, runs("COPY 1 /t/a\nCOPY 1 /t/b\n",
+			"COPY 2 /t/a\n"+fails+"COPY 2 /t/b\nCOPY 2 /t/c\n", "COPY 0 /t/a\nCOPY 0 /t/b\nCOPY 0 /t/c\n")},
+		across{"a run that failed before a purge", foreign,
+			runs("COPY 1 /t/a\n", "COPY 2 /t/a\n"+fails+purge+"COPY 1 /t/app/mine\n", "COPY 0 /t/a\n"+dir)},
+		across{"a run that failed before a removal", foreign,
+			runs("COPY 1 /t/a\n"+metaF, "COPY 2 /t/a\n"+fails+noApp, "COPY 0 /t/a\n"+noApp, dir)},
 		across{"a run that failed among edits", foreign, runs(editF, "COPY 2 /t/a\n"+fails+keyF, keyF)},
-		across{"a drift that a failed run did not reach", foreign, []turn{{"COPY 1 /t/a\nCOPY 1 /t/b\n", func(w *world) { w.write("/t/b", "mine") }, false}, {list: "COPY 2 /t/a\n" + fails + "COPY 1 /t/b\n"}}},
+		across{"a drift that a failed run did not reach", foreign,
+			[]turn{{"COPY 1 /t/a\nCOPY 1 /t/b\n", func(w *world) { w.write("/t/b", "mine") }, false},
+				{list: "COPY 2 /t/a\n" + fails + "COPY 1 /t/b\n"}}},
 	)
 	tamper := func(w *world) { w.write("/t/x", "EVIL"); w.chown("/t/x", 1000, 0o666) }
 	same := func(w *world) { w.write("/t/x", "one\n"); w.chown("/t/x", 0, 0o644) }
 	list = append(list,
 		across{"adopted, tampered, repaired", same, []turn{{"COPY 1 /t/x\n", tamper, true}, {list: "COPY 1 /t/x\n"}}},
-		across{"adopted, tampered, repaired, left", same, []turn{{list: "COPY 1 /t/app2\n"}, {"COPY 1 /t/x\n", tamper, true}, {list: "COPY 1 /t/x\n"}, {list: ""}}},
+		across{"adopted, tampered, repaired, left", same,
+			[]turn{{list: "COPY 1 /t/app2\n"}, {"COPY 1 /t/x\n", tamper, true}, {list: "COPY 1 /t/x\n"}, {list: ""}}},
 		across{"adopted, tampered, updated", same, []turn{{"COPY 1 /t/x\n", tamper, false}, {list: "COPY 2 /t/x\n"}}},
 		across{"edited by hand, then left", same, []turn{{"COPY 2 /t/x\n", tamper, false}, {list: ""}}},
-		across{"edited by hand, then updated", same, []turn{{"COPY 2 /t/x\n", tamper, false}, {list: "COPY 0 /t/x\n"}, {list: "COPY 1 /t/y\n"}}},
-		across{"region edited by hand, then left", foreign, []turn{{keyF, func(w *world) { w.write("/t/app/f", "[main]\nx=7\ntwo\n"); w.chown("/t/app/f", 33, 0o600) }, false}, {list: ""}}},
-		across{"metadata edited by hand, then left", foreign, []turn{{metaF, func(w *world) { w.chown("/t/app/f", 1000, 0o666) }, false}, {list: ""}}},
-		across{"metadata adopted, tampered, repaired", foreign, []turn{{"META /t/app/f mode=0600\n", func(w *world) { w.chown("/t/app/f", 33, 0o666) }, true}, {list: "META /t/app/f mode=0600\n"}}},
+		across{"edited by hand, then updated", same, []turn{{"COPY 2 /t/x\n", tamper, false}, {list: "COPY 0 /t/x\n"},
+			{list: "COPY 1 /t/y\n"}}},
+		across{"region edited by hand, then left", foreign,
+			[]turn{{keyF, func(w *world) { w.write("/t/app/f", "[main]\nx=7\ntwo\n"); w.chown("/t/app/f", 33, 0o600) }, false},
+				{list: ""}}},
+		across{"metadata edited by hand, then left", foreign,
+			[]turn{{metaF, func(w *world) { w.chown("/t/app/f", 1000, 0o666) }, false}, {list: ""}}},
+		across{"metadata adopted, tampered, repaired", foreign,
+			[]turn{{"META /t/app/f mode=0600\n", func(w *world) { w.chown("/t/app/f", 33, 0o666) }, true},
+				{list: "META /t/app/f mode=0600\n"}}},
 	)
 	for name, region := range map[string]string{"line": editF, "key": keyF} {
 		list = append(list,
-			across{name + ", then the whole file too, then again only that", foreign, runs(region, "COPY 2 /t/app/f\n"+region, region)})
+			across{name + ", then the whole file too, then again only that", foreign,
+				runs(region, "COPY 2 /t/app/f\n"+region, region)})
 	}
 	for name, region := range map[string]string{"line": editF, "key": keyF, "same line": sameF, "metadata": metaF} {
 		list = append(list,

@@ -39,7 +39,8 @@ func (x *runs) armedBefore(a journal.Arming) (*journal.Arming, error) {
 }
 
 // revert restores the state from before an armed run.
-func (x *runs) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) revert(ctx context.Context, a journal.Arming, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	base, err := x.baseOf(a.Run)
 	if err != nil {
 		return nil, fmt.Errorf("run %d was not confirmed: %w", a.Run, err)
@@ -62,7 +63,8 @@ func (x *runs) mayApply() error {
 	if err != nil || a == nil {
 		return err
 	}
-	return fmt.Errorf("run %d waits for its confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+	return fmt.Errorf("run %d waits for its confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run,
+		time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
 }
 
 // baseOf is the run from whose state an apply started. run may be any phase of the apply.

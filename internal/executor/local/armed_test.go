@@ -31,7 +31,8 @@ func TestLockOutIsArmed(t *testing.T) {
 		{"a check fails", "COPY a /etc/ssh/sshd_config\n" + good + strings.Replace(bad, "c ", "d ", 1), checks, "back"},
 		{"no check", "COPY a /etc/ssh/sshd_config\n", checks, "waits"},
 		{"other, a check fails", "COPY a /etc/motd\n" + bad, checks, "stays"},
-		{"longer", "COPY a /etc/ssh/sshd_config\n", executor.Options{LockOut: time.Second, ConfirmWithin: time.Minute}, "waits"},
+		{"longer", "COPY a /etc/ssh/sshd_config\n", executor.Options{LockOut: time.Second, ConfirmWithin: time.Minute},
+			"waits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -39,10 +40,12 @@ func TestLockOutIsArmed(t *testing.T) {
 			m.write("/etc/ssh/sshd_config", "old")
 			path := strings.Fields(c.list)[2]
 			rep, err := m.x.Apply(context.Background(), m.request(c.list, map[string]string{"a": "new"}), nil, c.o, nil)
-			if rep == nil || (err != nil) != strings.Contains(c.name, "fails") || errors.Is(err, executor.ErrUndone) != (c.end == "back") {
+			if rep == nil || (err != nil) != strings.Contains(c.name, "fails") ||
+				errors.Is(err, executor.ErrUndone) != (c.end == "back") {
 				t.Fatalf("%v %+v", err, rep)
 			}
-			if (rep.ConfirmBy != 0) != (c.end == "waits") || m.guarded.IsZero() == (c.name != "other" && c.o.LockOut > 0 && path != "/etc/motd") {
+			if (rep.ConfirmBy != 0) != (c.end == "waits") ||
+				m.guarded.IsZero() == (c.name != "other" && c.o.LockOut > 0 && path != "/etc/motd") {
 				t.Errorf("confirm by %d, guarded at %s", rep.ConfirmBy, m.guarded)
 			}
 			if c.end != "back" {
@@ -116,7 +119,8 @@ func TestLockOutInALaterPhase(t *testing.T) {
 // TestNothingChangedIsNotArmed: a run that failed and changed nothing does not wait to be
 // confirmed, so that the next one can begin; one that changed something does.
 func TestNothingChangedIsNotArmed(t *testing.T) {
-	for list, armed := range map[string]bool{"WAIT w file=/none timeout=1ms\nMKDIR /b\n": false, "MKDIR /a\nWAIT w file=/none timeout=1ms\n": true, "EXEC e false\n": true} {
+	for list, armed := range map[string]bool{"WAIT w file=/none timeout=1ms\nMKDIR /b\n": false,
+		"MKDIR /a\nWAIT w file=/none timeout=1ms\n": true, "EXEC e false\n": true} {
 		w := newWorld(t)
 		w.x = asked(t, w.guarded())
 		rep, err := w.x.Apply(context.Background(), request(t, list), nil, executor.Options{ConfirmWithin: time.Minute}, nil)
@@ -136,7 +140,8 @@ func TestNothingChangedIsNotArmed(t *testing.T) {
 
 // guarded is an engine that can arm runs.
 func (w *world) guarded() *local.Executor {
-	x, err := local.New(w.h, w.state, local.Options{Now: time.Now, Ballast: -1, Guard: func(context.Context, time.Time) error { return nil }})
+	x, err := local.New(w.h, w.state, local.Options{Now: time.Now, Ballast: -1,
+		Guard: func(context.Context, time.Time) error { return nil }})
 	w.must(err)
 	return x
 }

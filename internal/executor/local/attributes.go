@@ -40,7 +40,8 @@ func (x *planner) driftedAttributes(p *plan.Plan, st journal.State, kinds []stri
 		if ds := differentAttributes(left, now, kinds); len(ds) > 0 {
 			known[at] = true
 			p.Unchanged--
-			p.Changes = append(p.Changes, plan.Change{Action: plan.Drift, Addr: e.Addr, Step: e.Step, Source: e.Src, Drifted: true, Differences: ds,
+			p.Changes = append(p.Changes, plan.Change{Action: plan.Drift, Addr: e.Addr, Step: e.Step, Source: e.Src,
+				Drifted: true, Differences: ds,
 				Why: "attributes that no state declares were changed by hand; apply does not change them"})
 		}
 	}

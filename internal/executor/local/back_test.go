@@ -72,7 +72,8 @@ func TestDirectoryInUseGoesWithTheLastAddressInIt(t *testing.T) {
 // A file of which only parts changed returns byte for byte if nothing else changed it,
 // and otherwise part by part.
 func TestBackToAFileWithSeveralParts(t *testing.T) {
-	line, block := "EDIT /etc/conf line=a=7 match=^a= create=true\n", "EDIT /etc/conf block=k content=\"in\\n\" create=true\n"
+	line, block := "EDIT /etc/conf line=a=7 match=^a= create=true\n",
+		"EDIT /etc/conf block=k content=\"in\\n\" create=true\n"
 	const both = "a=7\n# BEGIN fettle k\nin\n# END fettle k\n"
 	for _, c := range []struct{ by, want string }{
 		{"", both},

@@ -79,13 +79,15 @@ func TestFullDiskLeavesTheOldState(t *testing.T) {
 	files := map[string]string{"a": "A2", "big": big, "b": "B"}
 	before := m.tree()
 	_, err := m.x.Apply(context.Background(), m.request(list, files), nil, executor.Options{OnFailure: "undo"}, nil)
-	if !errors.Is(err, executor.ErrUndone) || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "/full/big") {
+	if !errors.Is(err, executor.ErrUndone) || !strings.Contains(err.Error(), "no space left") ||
+		!strings.Contains(err.Error(), "/full/big") {
 		t.Errorf("undone: %v", err)
 	}
 	if after := m.tree(); after != before {
 		t.Errorf("it changed from\n%s\nto\n%s", before, after)
 	}
-	if _, err = m.x.Apply(context.Background(), m.request(list, files), nil, executor.Options{}, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if _, err = m.x.Apply(context.Background(), m.request(list, files), nil, executor.Options{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("stopped: %v", err)
 	}
 	m.want("/full/a", "A2") // what came before it stays
@@ -103,7 +105,8 @@ func TestReadOnlyRootIsSaid(t *testing.T) {
 	m := newMachine(t)
 	m.mount(m.at("/etc"), "/etc", "", unix.MS_BIND, "")
 	m.must(unix.Mount("", m.at("/etc"), "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
-	m.refuses("COPY a /etc/hostname\nCOPY b /srv/later\n", map[string]string{"a": "A", "b": "B"}, "/etc/", "read-only file system")
+	m.refuses("COPY a /etc/hostname\nCOPY b /srv/later\n", map[string]string{"a": "A", "b": "B"}, "/etc/",
+		"read-only file system")
 	m.refuses("COPY a /etc/new\n", map[string]string{"a": "A"}, "/etc/", "read-only file system")
 	m.refuses("META /etc/hostname mode=0600\n", nil, "/etc/hostname", "read-only file system")
 	m.want("/srv/later", "(absent)")
@@ -120,7 +123,8 @@ func TestStateThatCannotBeUsed(t *testing.T) {
 	m.mount(m.at("/var/lib/fettle"), "/var/lib/fettle", "", unix.MS_BIND, "")
 	m.must(unix.Mount("", m.at("/var/lib/fettle"), "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
 	if err := m.reopen(); err == nil {
-		_, err = m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "A2"}), nil, executor.Options{}, nil)
+		_, err = m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "A2"}), nil,
+			executor.Options{}, nil)
 		if err == nil || !strings.Contains(err.Error(), "read-only file system") {
 			t.Errorf("read-only: %v", err)
 		}
@@ -131,7 +135,8 @@ func TestStateThatCannotBeUsed(t *testing.T) {
 	}
 	err := m.reopen()
 	if err == nil {
-		_, err = m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "A2"}), nil, executor.Options{}, nil)
+		_, err = m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "A2"}), nil,
+			executor.Options{}, nil)
 	}
 	if err == nil || !strings.Contains(err.Error(), "cannot") {
 		t.Errorf("a state directory that is damaged: %v", err)

@@ -62,7 +62,8 @@ func TestBlockedRemoval(t *testing.T) {
 			}
 			p, err := w.x.Plan(context.Background(), request(t, list))
 			w.must(err)
-			if b := p.NeedingOperator(); len(b) != 1 || b[0] != "edit:/t/lk#line:added" || !strings.Contains(p.Changes[0].Why, "symbolic link") {
+			if b := p.NeedingOperator(); len(b) != 1 || b[0] != "edit:/t/lk#line:added" ||
+				!strings.Contains(p.Changes[0].Why, "symbolic link") {
 				t.Errorf("blocked: %v in %s", b, actions(p))
 			}
 			becomesFile(w)
@@ -100,7 +101,8 @@ func TestBlockedRollback(t *testing.T) {
 		}
 		w.is("a refused rollback", was)
 		for range 2 {
-			_, err = w.x.Rollback(context.Background(), executor.RollbackRequest{To: to, SkipBlocked: true}, nil, executor.Options{}, nil)
+			_, err = w.x.Rollback(context.Background(), executor.RollbackRequest{To: to, SkipBlocked: true}, nil,
+				executor.Options{}, nil)
 			if !errors.Is(err, executor.ErrBlocked) {
 				t.Fatalf("rollback to %d without the blocked address: %v", to, err)
 			}

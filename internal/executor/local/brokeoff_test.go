@@ -75,9 +75,10 @@ func TestBrokeOff(t *testing.T) {
 		spoil func(t *testing.T, w *world, digest string)
 		again int64 // bytes
 	}{
-		"right":   {func(*testing.T, *world, string) {}, wholeContent - half},
-		"spoilt":  {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, make([]byte, half)) }, wholeContent},
-		"longer":  {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, make([]byte, 2*wholeContent)) }, wholeContent},
+		"right":  {func(*testing.T, *world, string) {}, wholeContent - half},
+		"spoilt": {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, make([]byte, half)) }, wholeContent},
+		"longer": {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, make([]byte, 2*wholeContent)) },
+			wholeContent},
 		"nothing": {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, nil) }, wholeContent},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +121,10 @@ func copied(t *testing.T, content string, half, again int64, spoil func(*testing
 	defer w.close()
 	f := fileOf("/m/copied", content)
 	put := func(c *wire.Client) error {
-		_, err := c.Put(context.Background(), f, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }, executor.Options{})
+		_, err := c.Put(context.Background(), f, func() (io.ReadCloser,
+			error) {
+			return io.NopCloser(strings.NewReader(content)), nil
+		}, executor.Options{})
 		return err
 	}
 	over(t, w.x, half, func(c *wire.Client) {

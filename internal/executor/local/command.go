@@ -21,7 +21,8 @@ var (
 )
 
 // Command implements executor.Commander.
-func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
+func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.Options,
+	show func(executor.Output)) (*executor.CommandResult, error) {
 	if len(c.Argv) == 0 {
 		return nil, fmt.Errorf("cannot run a command without a program; run: fettle run -- PROGRAM …")
 	}
@@ -69,7 +70,8 @@ func (x *files) enterCommand(ctx context.Context, o executor.Options) (io.Closer
 	}
 	if err := x.runs.thawed(); err != nil && !o.IgnoreFreeze {
 		_ = l.Close()
-		return nil, fmt.Errorf("%w; commands that only read can run with --read-only, and all others with --ignore-freeze", err)
+		return nil, fmt.Errorf("%w; commands that only read can run with --read-only, and all others with --ignore-freeze",
+			err)
 	}
 	if err := x.store.RecoverCommands(); err != nil {
 		_ = l.Close()
@@ -133,7 +135,8 @@ func inShort(text string) string {
 
 // execute runs one command after the other, as long as they succeed and there is
 // time.
-func (x *files) execute(ctx context.Context, c executor.Command, show func(executor.Output)) (*executor.CommandResult, error) {
+func (x *files) execute(ctx context.Context, c executor.Command,
+	show func(executor.Output)) (*executor.CommandResult, error) {
 	began := x.now()
 	all := &executor.CommandResult{Exit: -1}
 	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.ReadOnly, Stdin: c.Stdin}

@@ -26,10 +26,11 @@ func TestCommandWhoseConnectionIsLost(t *testing.T) {
 			near, far := net.Pipe()
 			served := make(chan error, 1)
 			go func() {
-				served <- wire.Serve(context.Background(), far, wire.Served{Hello: wire.Hello{Version: "test"}, Now: time.Now, From: "test",
-					Open: func(context.Context, bool) (executor.Executor, func() error, error) {
-						return x, func() error { return nil }, nil
-					}})
+				served <- wire.Serve(context.Background(), far,
+					wire.Served{Hello: wire.Hello{Version: "test"}, Now: time.Now, From: "test",
+						Open: func(context.Context, bool) (executor.Executor, func() error, error) {
+							return x, func() error { return nil }, nil
+						}})
 			}()
 			c, err := wire.Dial(context.Background(), near, wire.Options{OnDisconnect: on})
 			if err != nil {
@@ -37,7 +38,8 @@ func TestCommandWhoseConnectionIsLost(t *testing.T) {
 			}
 			gate := filepath.Join(dir, "gate")
 			script := "echo begun; while [ ! -e " + gate + " ]; do sleep 0.01; done; echo over"
-			_, err = c.Command(context.Background(), executor.Command{Argv: [][]string{{"sh", "-c", script}}}, executor.Options{},
+			_, err = c.Command(context.Background(), executor.Command{Argv: [][]string{{"sh", "-c", script}}},
+				executor.Options{},
 				func(executor.Output) { near.Close() })
 			if !errors.Is(err, wire.ErrLost) {
 				t.Errorf("%v", err)

@@ -27,9 +27,11 @@ func commander(t *testing.T) (executor.Executor, string) {
 	return asked(t, localCommander(t, state)), state
 }
 
-func runCommand(t *testing.T, x executor.Executor, c executor.Command, show func(executor.Output)) (*executor.CommandResult, journal.Command, error) {
+func runCommand(t *testing.T, x executor.Executor, c executor.Command,
+	show func(executor.Output)) (*executor.CommandResult, journal.Command, error) {
 	t.Helper()
-	res, err := x.(executor.Commander).Command(context.Background(), c, executor.Options{User: "jane", From: "tty", Command: "fettle run"}, show)
+	res, err := x.(executor.Commander).Command(context.Background(), c,
+		executor.Options{User: "jane", From: "tty", Command: "fettle run"}, show)
 	all, herr := x.(executor.Commander).Commands(context.Background())
 	if herr != nil || len(all) == 0 {
 		t.Fatalf("no history: %v (%v)", herr, err)
@@ -60,7 +62,8 @@ func TestCommandTellsItsEnd(t *testing.T) {
 			if out.String() != res.Stdout || errs.String() != res.Stderr {
 				t.Errorf("shown: %q, %q", &out, &errs)
 			}
-			if rec.ID != res.ID || rec.Outcome != c.outcome || rec.Exit != c.exit || rec.User != "jane" || rec.Stdout != "out\n" || rec.Ended == 0 {
+			if rec.ID != res.ID || rec.Outcome != c.outcome || rec.Exit != c.exit || rec.User != "jane" ||
+				rec.Stdout != "out\n" || rec.Ended == 0 {
 				t.Errorf("kept: %+v", rec)
 			}
 		})
@@ -77,7 +80,8 @@ func TestCommandsStopAtTheFirstFailure(t *testing.T) {
 	if err != nil || res.Exit != 1 || res.Stdout != "1\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if res, _, err := runCommand(t, x, executor.Command{Argv: [][]string{{"no-such-program"}}}, nil); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+	if res, _, err := runCommand(t, x, executor.Command{Argv: [][]string{{"no-such-program"}}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -87,8 +91,10 @@ func TestCommandsStopAtTheFirstFailure(t *testing.T) {
 func TestCommandTimeoutEndsTheTree(t *testing.T) {
 	x, dir := commander(t)
 	fifo := filepath.Join(dir, "alive")
-	script := `setsid sh -c 'trap "" TERM; echo $$ > ` + fifo + `; sleep 1000' & while [ ! -s ` + fifo + ` ]; do sleep 0.01; done; sleep 1000`
-	res, rec, err := runCommand(t, x, executor.Command{Argv: [][]string{{"sh", "-c", script}}, Timeout: 3 * time.Second}, nil)
+	script := `setsid sh -c 'trap "" TERM; echo $$ > ` + fifo + `; sleep 1000' & while [ ! -s ` + fifo +
+		` ]; do sleep 0.01; done; sleep 1000`
+	res, rec, err := runCommand(t, x, executor.Command{Argv: [][]string{{"sh", "-c", script}}, Timeout: 3 * time.Second},
+		nil)
 	if err != nil || !res.TimedOut || res.Exit != -1 || rec.Outcome != journal.Failed {
 		t.Fatalf("%+v, %v, %+v", res, err, rec)
 	}
@@ -108,7 +114,9 @@ func TestCommandCancelled(t *testing.T) {
 	x, _ := commander(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	_, err := x.(executor.Commander).Command(ctx, executor.Command{Argv: [][]string{{"sh", "-c", "echo begun; sleep 1000"}}}, executor.Options{}, func(executor.Output) { cancel() })
+	_, err := x.(executor.Commander).Command(ctx,
+		executor.Command{Argv: [][]string{{"sh", "-c", "echo begun; sleep 1000"}}}, executor.Options{},
+		func(executor.Output) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)
 	}
@@ -122,7 +130,8 @@ func TestCommandCancelled(t *testing.T) {
 func TestCommandOutputIsBounded(t *testing.T) {
 	x, _ := commander(t)
 	var shown atomic.Int64
-	res, rec, err := runCommand(t, x, executor.Command{ReadOnly: true, Argv: [][]string{{"head", "-c", "20000000", "/dev/zero"}}}, func(o executor.Output) { shown.Add(int64(len(o.Text))) })
+	res, rec, err := runCommand(t, x, executor.Command{ReadOnly: true,
+		Argv: [][]string{{"head", "-c", "20000000", "/dev/zero"}}}, func(o executor.Output) { shown.Add(int64(len(o.Text))) })
 	if err != nil || shown.Load() != 20000000 {
 		t.Fatalf("%d bytes came, %v", shown.Load(), err)
 	}
@@ -145,7 +154,8 @@ func TestOnlyWhatChangesTakesTheLock(t *testing.T) {
 	}
 	defer l.Close()
 	run := func(looks bool) error {
-		_, err := x.(executor.Commander).Command(context.Background(), executor.Command{ReadOnly: looks, Argv: [][]string{{"true"}}}, executor.Options{}, nil)
+		_, err := x.(executor.Commander).Command(context.Background(),
+			executor.Command{ReadOnly: looks, Argv: [][]string{{"true"}}}, executor.Options{}, nil)
 		return err
 	}
 	if err := run(true); err != nil {
@@ -169,7 +179,8 @@ func TestPut(t *testing.T) {
 	for i, c := range []struct {
 		text, mode    string
 		changed, sent bool
-	}{{"one", "", true, true}, {"one", "", false, false}, {"one", "0600", true, false}, {"two", "", true, true}, {big, "0640", true, true}, {big, "", false, false}} {
+	}{{"one", "", true, true}, {"one", "", false, false}, {"one", "0600", true, false}, {"two", "", true, true},
+		{big, "0640", true, true}, {big, "", false, false}} {
 		opened := false
 		f := fileOf(path, c.text)
 		f.Mode = c.mode
@@ -201,14 +212,18 @@ func TestPutRefuses(t *testing.T) {
 		file executor.File
 		from func() (io.ReadCloser, error)
 	}{
-		"changed":   {bad, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("something else, longer")), nil }},
+		"changed": {bad, func() (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader("something else, longer")),
+				nil
+		}},
 		"unread":    {bad, func() (io.ReadCloser, error) { return nil, errors.New("it is gone") }},
 		"directory": {fileOf(dir, ""), nil},
 		"owner":     {executor.File{Path: path, Owner: "nobody-of-that-name"}, nil},
 		"mode":      {executor.File{Path: path, Mode: "rw"}, nil},
 		"relative":  {executor.File{Path: "file"}, nil},
 	} {
-		if _, err := x.(executor.Files).Put(context.Background(), c.file, c.from, executor.Options{}); err == nil || !strings.Contains(err.Error(), "cannot ") {
+		if _, err := x.(executor.Files).Put(context.Background(), c.file, c.from, executor.Options{}); err == nil ||
+			!strings.Contains(err.Error(), "cannot ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -245,7 +260,8 @@ func TestCommandOnFrozen(t *testing.T) {
 	mark := filepath.Join(state, "mark")
 	touch := executor.Command{Argv: [][]string{{"touch", mark}}}
 	_, err := cx.Command(ctx, touch, executor.Options{}, nil)
-	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "--ignore-freeze") {
+	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "ann") ||
+		!strings.Contains(err.Error(), "--ignore-freeze") {
 		t.Errorf("it is not refused: %v", err)
 	}
 	if all, _ := cx.Commands(ctx); len(all) > 0 {
@@ -254,7 +270,8 @@ func TestCommandOnFrozen(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it ran")
 	}
-	if res, err := cx.Command(ctx, executor.Command{Argv: [][]string{{"true"}}, ReadOnly: true}, executor.Options{}, nil); err != nil || !res.OK() {
+	if res, err := cx.Command(ctx, executor.Command{Argv: [][]string{{"true"}}, ReadOnly: true}, executor.Options{},
+		nil); err != nil || !res.OK() {
 		t.Errorf("what looks: %v", err)
 	}
 	if res, err := cx.Command(ctx, touch, executor.Options{IgnoreFreeze: true}, nil); err != nil || !res.OK() {
@@ -270,7 +287,8 @@ func TestCommandOnFrozen(t *testing.T) {
 func TestHiddenTexts(t *testing.T) {
 	x, state := commander(t)
 	for _, c := range []executor.Command{
-		{Argv: [][]string{{"sh", "-c", "echo $T; echo hunter22 >&2; exit 3"}}, Env: []string{"T=Bearer hunter22"}, Hide: []string{"hunter22"}},
+		{Argv: [][]string{{"sh", "-c", "echo $T; echo hunter22 >&2; exit 3"}}, Env: []string{"T=Bearer hunter22"},
+			Hide: []string{"hunter22"}},
 		{Argv: [][]string{{"echo", "hunter22"}}, ReadOnly: true},
 	} {
 		var shown strings.Builder
@@ -278,7 +296,8 @@ func TestHiddenTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := fmt.Sprint(res, rec, shown.String()); strings.Contains(text, "hunter22") || !strings.Contains(text, "(secret)") {
+		if text := fmt.Sprint(res, rec, shown.String()); strings.Contains(text, "hunter22") ||
+			!strings.Contains(text, "(secret)") {
 			t.Errorf("%s", text)
 		}
 	}

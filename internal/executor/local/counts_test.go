@@ -39,7 +39,8 @@ func TestCountsAgree(t *testing.T) {
 		}
 		st, err := x.Status(t.Context())
 		if err != nil || rep.Changed != c.want || runs[0].Changed != c.want || st.Last.Changed != c.want {
-			t.Errorf("%q, %s: the report counts %d, the history %d, the status %d, want %d: %v", c.list, c.policy, rep.Changed, runs[0].Changed, st.Last.Changed, c.want, err)
+			t.Errorf("%q, %s: the report counts %d, the history %d, the status %d, want %d: %v", c.list, c.policy, rep.Changed,
+				runs[0].Changed, st.Last.Changed, c.want, err)
 		}
 	}
 }

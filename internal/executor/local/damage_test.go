@@ -74,7 +74,8 @@ func damagingHistory(t *testing.T, collect bool) *damaging {
 	w.write("/t/adopted", "one\n")
 	w.write("/t/h", "first\n")
 	w.write("/t/gone", "it was there\n")
-	d := &damaging{t: t, w: w, before: map[string]string{}, next: "COPY 4 /t/a\nMKDIR /t/d\nCOPY 1 /t/d/y\nCOPY 1 /t/adopted\nCOPY 2 /t/new\n"}
+	d := &damaging{t: t, w: w, before: map[string]string{},
+		next: "COPY 4 /t/a\nMKDIR /t/d\nCOPY 1 /t/d/y\nCOPY 1 /t/adopted\nCOPY 2 /t/new\n"}
 	one := "MKDIR /t/d\nCOPY 1 /t/a\nCOPY 2 /t/d/x\nEDIT /t/h line=second\nCOPY 1 /t/adopted\nLINK /t/a /t/l\nRM /t/gone\n"
 	two := "MKDIR /t/d\nCOPY 2 /t/a\nCOPY 1 /t/d/x\nEDIT /t/h line=second\nCOPY 1 /t/adopted\nCOPY 4 /t/c\n"
 	steps := []func(){
@@ -230,7 +231,8 @@ func (d *damaging) run(hurts []hurt) (o outcomesOf) {
 // journal, its state file and the pointer are all damaged. What is left then is an older
 // state directory, as from a backup.
 func (d *damaging) forgotten(hurts []hurt) bool {
-	marks := map[string]bool{fmt.Sprintf("/journal/%06d.wal", d.newest): false, fmt.Sprintf("/state/%06d.json deleted", d.newest): false, "/current": false}
+	marks := map[string]bool{fmt.Sprintf("/journal/%06d.wal", d.newest): false,
+		fmt.Sprintf("/state/%06d.json deleted", d.newest): false, "/current": false}
 	for _, h := range hurts {
 		for _, k := range []string{h.path, h.path + " " + h.how} {
 			if _, ok := marks[k]; ok {
@@ -257,7 +259,8 @@ func (d *damaging) compare(sound outcomesOf, hurts []hurt) {
 	if got.planned != "" && got.planned != sound.planned {
 		wrong("plan", got.planned, sound.planned)
 	}
-	for what, pair := range map[string][2]snapshot{"apply": {got.applied, sound.applied}, "rollback origin": {got.origin, sound.origin}, "apply, rollback origin": {got.afterApply, sound.afterApply}} {
+	for what, pair := range map[string][2]snapshot{"apply": {got.applied, sound.applied},
+		"rollback origin": {got.origin, sound.origin}, "apply, rollback origin": {got.afterApply, sound.afterApply}} {
 		if pair[0] != nil && !reflect.DeepEqual(pair[0], pair[1]) {
 			wrong(what, strings.Join(differs(pair[1], pair[0], nothing), "\n"), "")
 		}
@@ -271,7 +274,8 @@ func TestDamagedStateDirectory(t *testing.T) {
 		t.Run(fmt.Sprint("collected ", collect), func(t *testing.T) {
 			d := damagingHistory(t, collect)
 			sound := d.run(nil)
-			if sound.status == "" || sound.planned == "" || sound.applied == nil || sound.origin == nil || sound.afterApply == nil || sound.noted {
+			if sound.status == "" || sound.planned == "" || sound.applied == nil || sound.origin == nil ||
+				sound.afterApply == nil || sound.noted {
 				t.Fatalf("undamaged it does not work: %+v", sound)
 			}
 			all := slices.Sorted(maps.Keys(d.now))

@@ -15,7 +15,8 @@ import (
 func (x *planner) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() && c.Action != plan.Drift {
+		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() &&
+			c.Action != plan.Drift {
 			continue
 		}
 		if c.From.File.Digest == c.To.File.Digest || c.From.File.Sealed != "" || c.To.File.Sealed != "" {

@@ -74,7 +74,8 @@ func leaves(ctx context.Context, h host.Packages, moves []*verb.GroupMove) []str
 func packageMoves(p *plan.Plan) []*verb.GroupMove {
 	var out []*verb.GroupMove
 	for _, c := range p.Changes {
-		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil || c.To.Package == nil {
+		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil ||
+			c.To.Package == nil {
 			continue
 		}
 		line := c.Step

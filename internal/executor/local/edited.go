@@ -35,7 +35,8 @@ func (e edited) move(rec journal.Record, repair, restored bool) {
 		f.restored = false
 	}
 	f.edits = f.edits || rec.Addr.Kind() == addr.KindEdit
-	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File.Sealed != "" || rec.To.File.Sealed != "" || !sameContent(*rec.From.File, f.From)
+	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File.Sealed != "" || rec.To.File.Sealed != "" ||
+		!sameContent(*rec.From.File, f.From)
 	f.From = *rec.To.File
 }
 

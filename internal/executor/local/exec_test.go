@@ -47,7 +47,8 @@ func TestFailedCommandRunsAgain(t *testing.T) {
 		t.Errorf("it ran %d times, want once failing and once not", ran)
 	}
 	back := executor.RollbackRequest{}
-	if _, err := x.Rollback(context.Background(), back, nil, executor.Options{}, nil); !errors.Is(err, executor.ErrIrreversible) {
+	if _, err := x.Rollback(context.Background(), back, nil, executor.Options{}, nil); !errors.Is(err,
+		executor.ErrIrreversible) {
 		t.Errorf("crossed a command without undo: %v", err)
 	}
 	back.CrossIrreversible = true

@@ -14,7 +14,8 @@ import (
 )
 
 // Apply implements executor.Executor.
-func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	l, err := x.runs.enter(ctx, o, show)
 	if err != nil {
 		return nil, err
@@ -29,7 +30,8 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 		return nil, err
 	}
 	if p != nil && x.looks.last.plan != p && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan", executor.ErrStale)
+		return nil, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan",
+			executor.ErrStale)
 	}
 	if err := x.runs.mendAfter(now); err != nil {
 		return nil, err
@@ -47,7 +49,8 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 }
 
 // Rollback implements executor.Executor.
-func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	l, err := x.runs.enter(ctx, o, show)
 	if err != nil {
 		return nil, err
@@ -128,7 +131,8 @@ func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
 }
 
 // Recover implements executor.Executor.
-func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *Executor) Recover(ctx context.Context, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	l, err := x.lock(o)
 	if err != nil {
 		return nil, err
@@ -187,8 +191,10 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Desired: list,
-		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.planner.namesLike, Repair: true, Unreached: unreached})
+	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision,
+		Desired:     list,
+		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
+		Names: x.planner.namesLike, Repair: true, Unreached: unreached})
 	x.saveCache()
 	p.Notes = append(slices.Clip(notes), unanswered(p.Changes)...)
 	p.Changes = drifted(p.Changes, problems)

@@ -18,7 +18,8 @@ import (
 )
 
 // Put implements executor.Files. The new file is staged beside its place.
-func (x *Executor) Put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error), o executor.Options) (*executor.PutResult, error) {
+func (x *Executor) Put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error),
+	o executor.Options) (*executor.PutResult, error) {
 	if err := host.CheckPath(f.Path); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,8 @@ func (x *files) wantedFile(f executor.File) (ownership, *host.Stat, error) {
 	case err != nil:
 		return want, nil, fmt.Errorf("cannot copy to %s: %w", f.Path, err)
 	case st.Type != image.Regular:
-		return want, nil, fmt.Errorf("cannot copy to %s: the path is a %s on the target; name the file itself", f.Path, st.Type)
+		return want, nil, fmt.Errorf("cannot copy to %s: the path is a %s on the target; name the file itself", f.Path,
+			st.Type)
 	default:
 		want = ownership{st.UID, st.GID, st.Mode}
 	}
@@ -132,7 +134,8 @@ func (x *files) own(path string, want ownership) error {
 
 // replaceFile stages the content beside the path and renames it into place. It first
 // removes the temporary file of an earlier, interrupted copy.
-func (x *files) replaceFile(ctx context.Context, f executor.File, want ownership, from func() (io.ReadCloser, error)) error {
+func (x *files) replaceFile(ctx context.Context, f executor.File, want ownership,
+	from func() (io.ReadCloser, error)) error {
 	dir, base := host.SplitPath(f.Path)
 	temp := host.JoinPath(dir, ".fettle-copy-"+journal.DigestOf([]byte(base))[7:23]+"~")
 	if err := x.host.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +199,8 @@ func (x *files) stage(temp string, f executor.File, want ownership, content io.R
 		return err
 	}
 	h := sha256.New()
-	n, err := io.CopyBuffer(io.MultiWriter(plainWriter{to}, h), plainReader{io.LimitReader(content, f.Size+1)}, make([]byte, 256<<10))
+	n, err := io.CopyBuffer(io.MultiWriter(plainWriter{to}, h), plainReader{io.LimitReader(content, f.Size+1)},
+		make([]byte, 256<<10))
 	if err == nil && (n != f.Size || digestText(h) != f.Digest) {
 		err = errors.New("the file changed while it was read: copy it again")
 	}

@@ -35,7 +35,8 @@ func (w *world) foreign(r executor.Request) string {
 	if err == nil {
 		return ""
 	}
-	if _, aerr := w.x.Apply(context.Background(), r, nil, executor.Options{}, nil); p != nil || !errors.Is(err, executor.ErrForeign) || !errors.Is(aerr, executor.ErrForeign) {
+	if _, aerr := w.x.Apply(context.Background(), r, nil, executor.Options{}, nil); p != nil ||
+		!errors.Is(err, executor.ErrForeign) || !errors.Is(aerr, executor.ErrForeign) {
 		w.t.Fatalf("plan %v, %v; apply: %v", p, err, aerr)
 	}
 	return err.Error()
@@ -48,9 +49,11 @@ func TestForeignIsRefused(t *testing.T) {
 	first, next := owned(t, "web1", "a", "MKDIR /a\n"), owned(t, "web1", "b", "MKDIR /b\n")
 	w.applied(first)
 	for name, r := range map[string]executor.Request{
-		"repository": next, "target": owned(t, "web2", "a", "MKDIR /b\n"), "target, same list": owned(t, "web2", "a", "MKDIR /a\n"),
+		"repository": next, "target": owned(t, "web2", "a", "MKDIR /b\n"),
+		"target, same list": owned(t, "web2", "a", "MKDIR /a\n"),
 	} {
-		if got := w.foreign(r); !strings.Contains(got, `the target "web1" of the repository with the root commit aaaaaaaaaaaa in /src/a`) {
+		if got := w.foreign(r); !strings.Contains(got,
+			`the target "web1" of the repository with the root commit aaaaaaaaaaaa in /src/a`) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -136,7 +139,8 @@ func TestForeignNamesAtMostTwenty(t *testing.T) {
 	}
 	w.applied(owned(t, "web1", "a", list.String()))
 	got := w.foreign(owned(t, "web1", "b", "MKDIR /d00\n"))
-	if !strings.Contains(got, "file:/d01, ") || !strings.Contains(got, "file:/d20, and 4 more;") || strings.Contains(got, "/d21") {
+	if !strings.Contains(got, "file:/d01, ") || !strings.Contains(got, "file:/d20, and 4 more;") ||
+		strings.Contains(got, "/d21") {
 		t.Errorf("%q", got)
 	}
 }
@@ -153,7 +157,8 @@ func TestDeclaredNameOfRepository(t *testing.T) {
 	if got := w.foreign(named("b", "hosts", "MKDIR /b\n")); got != "" {
 		t.Errorf("%q", got)
 	}
-	if got := w.foreign(named("a", "other", "MKDIR /b\n")); !strings.Contains(got, `the repository "hosts"`) || !strings.Contains(got, `the repository "other"`) {
+	if got := w.foreign(named("a", "other", "MKDIR /b\n")); !strings.Contains(got, `the repository "hosts"`) ||
+		!strings.Contains(got, `the repository "other"`) {
 		t.Errorf("%q", got)
 	}
 }

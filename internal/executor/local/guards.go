@@ -49,7 +49,8 @@ func (g *guards) ask(ctx context.Context, c host.Command, network bool) (host.Co
 		return host.CommandResult{}, notAsked("--no-guards is set")
 	}
 	if word := networkState(c.Argv); word != "" && !network {
-		return host.CommandResult{}, notAsked("it reads the state of the network (" + word + "), which a plan hides from guards; set guard_network = true, or use --run-guards")
+		return host.CommandResult{}, notAsked("it reads the state of the network (" + word +
+			"), which a plan hides from guards; set guard_network = true, or use --run-guards")
 	}
 	v := g.view(network)
 	if v.err != nil {
@@ -57,7 +58,8 @@ func (g *guards) ask(ctx context.Context, c host.Command, network bool) (host.Co
 	}
 	res, err := v.Run(ctx, c)
 	if errors.Is(err, host.ErrUsesNetwork) {
-		return res, notAsked("it uses the network, which a plan hides from guards; set guard_network = true, or use --run-guards")
+		return res, notAsked(
+			"it uses the network, which a plan hides from guards; set guard_network = true, or use --run-guards")
 	}
 	return res, err
 }
@@ -106,7 +108,8 @@ func networkState(argv []string) string {
 func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(";|&()`\"'$<>", r) }
 
 func looksAtNetwork(word string) bool {
-	for _, dir := range []string{"/proc/net", "/proc/self/net", "/proc/sys/net", "net.ipv4.", "net.ipv6.", "net.core.", "net.netfilter.", "net/ipv4/", "net/ipv6/"} {
+	for _, dir := range []string{"/proc/net", "/proc/self/net", "/proc/sys/net", "net.ipv4.", "net.ipv6.", "net.core.",
+		"net.netfilter.", "net/ipv4/", "net/ipv6/"} {
 		if strings.HasPrefix(word, dir) {
 			return true
 		}
@@ -116,8 +119,10 @@ func looksAtNetwork(word string) bool {
 		return false
 	}
 	switch name {
-	case "ip", "ip6", "nft", "iptables", "ip6tables", "iptables-save", "ip6tables-save", "ebtables", "arptables", "ipset", "ipvsadm", "conntrack",
-		"ss", "netstat", "ifconfig", "route", "arp", "tc", "bridge", "brctl", "wg", "ethtool", "iw", "iwconfig", "ifquery", "networkctl", "ufw":
+	case "ip", "ip6", "nft", "iptables", "ip6tables", "iptables-save", "ip6tables-save", "ebtables", "arptables",
+		"ipset", "ipvsadm", "conntrack",
+		"ss", "netstat", "ifconfig", "route", "arp", "tc", "bridge", "brctl", "wg", "ethtool", "iw", "iwconfig", "ifquery",
+		"networkctl", "ufw":
 		return true
 	}
 	return false

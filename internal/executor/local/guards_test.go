@@ -116,7 +116,8 @@ func TestOnlyIfIsAskedAtItsTurn(t *testing.T) {
 	if err != nil || len(st.State.Entries) != 3 {
 		t.Errorf("managed are %+v: %v", st.State.Entries, err)
 	}
-	if p, err = g.apply(t, "MKDIR /flag\nEXEC x cmd only_if=\"test -e /none\"\nEXEC y other only_if=false\n"); err != nil || !p.Empty() {
+	if p, err = g.apply(t,
+		"MKDIR /flag\nEXEC x cmd only_if=\"test -e /none\"\nEXEC y other only_if=false\n"); err != nil || !p.Empty() {
 		t.Errorf("without an earlier change the plan is %+v: %v", p, err)
 	}
 }

@@ -37,7 +37,8 @@ func TestShow(t *testing.T) {
 	m.mkdirs("/srv")
 	ctx := context.Background()
 	r := request(t, "MKDIR /srv/www\nCOPY 1 /srv/www/a\nEXEC x true creates=/none\nACT run after true on=file:/srv/www/a\nCHECK good file=/srv/www/a within=1s\n")
-	r.States = []executor.StateRef{{ID: "directory.www", Source: "m.hcl:3", Addrs: []addr.Addr{"file:/srv/www", "file:/srv/www/a"}}}
+	r.States = []executor.StateRef{{ID: "directory.www", Source: "m.hcl:3",
+		Addrs: []addr.Addr{"file:/srv/www", "file:/srv/www/a"}}}
 	r.Revision.Commit = "abc123"
 	if _, err := m.x.Apply(ctx, r, nil, executor.Options{User: "ann"}, nil); err != nil {
 		t.Fatal(err)
@@ -51,7 +52,8 @@ func TestShow(t *testing.T) {
 	if _, err := m.x.Apply(ctx, r, nil, executor.Options{OnFailure: "undo"}, nil); !errors.Is(err, executor.ErrUndone) {
 		t.Fatal(err)
 	}
-	if got := told(t, m.x, 2); !strings.Contains(got, "create file:/srv/b undone") || !strings.Contains(got, "create file:/srv/c failed") || !strings.Contains(got, "create file:/srv/d skipped") {
+	if got := told(t, m.x, 2); !strings.Contains(got, "create file:/srv/b undone") ||
+		!strings.Contains(got, "create file:/srv/c failed") || !strings.Contains(got, "create file:/srv/d skipped") {
 		t.Errorf("run 2 is told as\n%s", got)
 	}
 	if _, err := m.x.Show(ctx, 9); err == nil || !strings.Contains(err.Error(), "there is no run 9") {
@@ -86,8 +88,10 @@ func TestChecksWithoutARun(t *testing.T) {
 	m.must(m.remove("/etc/b"))
 	m.must(m.remove("/etc/c"))
 	var seen []string
-	rep, err := m.x.Apply(ctx, m.request(list, files), nil, executor.Options{}, func(e executor.Event) { seen = append(seen, e.Kind+" "+string(e.Addr)) })
-	if !errors.Is(err, executor.ErrCheckFailed) || rep.Run != 0 || rep.Outcome != journal.CheckFailed || rep.Failed.Addr != "check:bad" || len(rep.Checks) != 3 || !rep.Checks[0].OK {
+	rep, err := m.x.Apply(ctx, m.request(list, files), nil, executor.Options{},
+		func(e executor.Event) { seen = append(seen, e.Kind+" "+string(e.Addr)) })
+	if !errors.Is(err, executor.ErrCheckFailed) || rep.Run != 0 || rep.Outcome != journal.CheckFailed ||
+		rep.Failed.Addr != "check:bad" || len(rep.Checks) != 3 || !rep.Checks[0].OK {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	if got := strings.Join(seen, ", "); got != "done check:good, failed check:bad, failed check:worse" {
@@ -107,11 +111,13 @@ func TestConfirming(t *testing.T) {
 	if _, err := m.x.Apply(ctx, m.request("COPY a /etc/a\n", files), nil, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil || !strings.Contains(err.Error(), "run 1 waits for its confirmation until") {
+	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil ||
+		!strings.Contains(err.Error(), "run 1 waits for its confirmation until") {
 		t.Errorf("a second run: %v", err)
 	}
 	s, err := m.x.Status(ctx)
-	if err != nil || s.Armed == nil || s.Armed.Run != 1 || s.State.Run != 1 || s.Last.Header.Run != 1 || s.Unfinished != 0 || s.Frozen != nil || s.Locked != "" {
+	if err != nil || s.Armed == nil || s.Armed.Run != 1 || s.State.Run != 1 || s.Last.Header.Run != 1 ||
+		s.Unfinished != 0 || s.Frozen != nil || s.Locked != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if run, err := m.x.Confirm(ctx, executor.Options{}); run != 1 || err != nil {
@@ -124,11 +130,13 @@ func TestConfirming(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.clock = m.clock.Add(time.Hour)
-	if run, err := m.x.Confirm(ctx, executor.Options{}); run != 2 || err == nil || !strings.Contains(err.Error(), "the time to confirm run 2 is over") {
+	if run, err := m.x.Confirm(ctx, executor.Options{}); run != 2 || err == nil ||
+		!strings.Contains(err.Error(), "the time to confirm run 2 is over") {
 		t.Errorf("too late: %d, %v", run, err)
 	}
 	m.want("/etc/a", "B")
-	if rep, err := m.x.Recover(ctx, executor.Options{}, nil); err != nil || !strings.Contains(strings.Join(rep.Notes, " "), "run 2 was not confirmed in time") {
+	if rep, err := m.x.Recover(ctx, executor.Options{}, nil); err != nil ||
+		!strings.Contains(strings.Join(rep.Notes, " "), "run 2 was not confirmed in time") {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	m.want("/etc/a", "A")
@@ -155,7 +163,8 @@ func TestArmedRunThatFails(t *testing.T) {
 		w.ops.Reset()
 		x, err := local.New(w.h, w.state, local.Options{Ballast: -1, Guard: guard})
 		w.must(err)
-		if _, err := x.Apply(ctx, request(t, "COPY 1 /m/a\n"), nil, o, nil); err == nil || !strings.Contains(err.Error(), name) || w.ops.N() > 0 {
+		if _, err := x.Apply(ctx, request(t, "COPY 1 /m/a\n"), nil, o, nil); err == nil ||
+			!strings.Contains(err.Error(), name) || w.ops.N() > 0 {
 			t.Errorf("%v after %d operations, want %q", err, w.ops.N(), name)
 		}
 	}
@@ -182,7 +191,8 @@ func TestLocked(t *testing.T) {
 		_, gerr := x.Collect(ctx, journal.Retention{}, executor.Options{})
 		_, perr := x.Plan(ctx, r)
 		_, derr := x.Drift(ctx, executor.DriftOptions{})
-		errs = append(errs, aerr, rerr, serr, cerr, gerr, x.Freeze(ctx, journal.Frozen{}, executor.Options{}), x.Unfreeze(ctx, executor.Options{}), perr, derr)
+		errs = append(errs, aerr, rerr, serr, cerr, gerr, x.Freeze(ctx, journal.Frozen{}, executor.Options{}),
+			x.Unfreeze(ctx, executor.Options{}), perr, derr)
 		seen, _ = x.Status(ctx)
 	}
 	if _, err := first.Apply(ctx, r, nil, executor.Options{User: "ann", Command: "fettle apply"}, show); err != nil {
@@ -209,16 +219,19 @@ func TestStaleRollback(t *testing.T) {
 		t.Fatalf("%v, %+v", err, p)
 	}
 	m.write("/etc/a", "meanwhile")
-	if _, err := m.x.Rollback(ctx, executor.RollbackRequest{To: 1}, p, executor.Options{}, nil); !errors.Is(err, executor.ErrStale) {
+	if _, err := m.x.Rollback(ctx, executor.RollbackRequest{To: 1}, p, executor.Options{}, nil); !errors.Is(err,
+		executor.ErrStale) {
 		t.Errorf("error %v", err)
 	}
 	m.want("/etc/a", "meanwhile")
 	for to, want := range map[int]string{-1: "cannot restore the state after run -1", 3: "the last run is 2"} {
-		if _, err := m.x.PlanRollback(ctx, executor.RollbackRequest{To: to}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.x.PlanRollback(ctx, executor.RollbackRequest{To: to}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("to %d: %v", to, err)
 		}
 	}
-	if rep, err := m.x.Rollback(ctx, executor.RollbackRequest{To: 2}, nil, executor.Options{}, nil); err != nil || rep.Outcome != journal.Succeeded {
+	if rep, err := m.x.Rollback(ctx, executor.RollbackRequest{To: 2}, nil, executor.Options{}, nil); err != nil ||
+		rep.Outcome != journal.Succeeded {
 		t.Errorf("to where it is: %+v, %v", rep, err)
 	}
 }

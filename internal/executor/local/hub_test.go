@@ -116,7 +116,8 @@ func (b *bridge) serve(ctx context.Context, header []byte, stream io.ReadWriteCl
 		_ = stream.Close()
 		return
 	}
-	_ = wire.Serve(ctx, stream, wire.Served{Hello: wire.Hello{Version: "test"}, Now: time.Now, From: "test", ReadOnly: !h.Changes,
+	_ = wire.Serve(ctx, stream, wire.Served{Hello: wire.Hello{Version: "test"}, Now: time.Now, From: "test",
+		ReadOnly: !h.Changes,
 		Open: func(context.Context, bool) (executor.Executor, func() error, error) {
 			return x, func() error { return nil }, nil
 		}})

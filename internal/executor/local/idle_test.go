@@ -39,7 +39,8 @@ func unloaded(r executor.Request, load func()) executor.Request {
 
 // meddle changes something that the list may or may not be about.
 func (w *world) meddle(d dice) string {
-	p := []string{"/t/a", "/t/b", "/t/d/a", "/t/d/x", "/t/l", "/t/gone", "/t/q/x", "/t/d", "/t", "/etc/passwd", "/t/e", "/t/m"}[d.n("path", 12)]
+	p := []string{"/t/a", "/t/b", "/t/d/a", "/t/d/x", "/t/l", "/t/gone", "/t/q/x", "/t/d", "/t", "/etc/passwd", "/t/e",
+		"/t/m"}[d.n("path", 12)]
 	switch d.n("what", 9) {
 	case 0:
 		if st, err := w.aside.Lstat(p); err != nil || st.Type != "dir" {
@@ -77,7 +78,8 @@ func (w *world) meddle(d dice) string {
 	case 7:
 		pk, err := w.h.Packages()
 		w.must(err)
-		_, err = pk.Change(context.Background(), []host.PackageChange{{Name: "p1", Version: []string{"", "1", "2"}[d.n("version", 3)]}}, func(host.Progress) {})
+		_, err = pk.Change(context.Background(), []host.PackageChange{{Name: "p1",
+			Version: []string{"", "1", "2"}[d.n("version", 3)]}}, func(host.Progress) {})
 		w.must(err)
 		return "package"
 	}
@@ -156,7 +158,8 @@ func TestIdleIsOneLstatAPath(t *testing.T) {
 		t.Fatal(err, p)
 	}
 	other := false
-	if _, err := w.openAs("two").Plan(context.Background(), unloaded(request(t, list), func() { other = true })); err == nil && !other {
+	if _, err := w.openAs("two").Plan(context.Background(),
+		unloaded(request(t, list), func() { other = true })); err == nil && !other {
 		t.Error("another build believed the memory")
 	}
 }

@@ -96,16 +96,19 @@ func TestPlanIsolatesGuards(t *testing.T) {
 	const list = "EXEC x cmd unless=true\nEXEC y cmd only_if=false\nEXEC z cmd unless=false\n"
 	c := newCountingHost(t)
 	p := c.plan(t, list, executor.IsolatedGuards)
-	if got := whyOf(p); !slices.Equal(c.isolated, []string{"true", "false", "false"}) || len(c.alone) > 0 || !slices.Equal(c.network, []bool{false}) ||
+	if got := whyOf(p); !slices.Equal(c.isolated, []string{"true", "false", "false"}) || len(c.alone) > 0 ||
+		!slices.Equal(c.network, []bool{false}) ||
 		got != "adopt exec:x: already in sync\nadopt exec:y: already in sync\nrun exec:z: new in the list\n" {
 		t.Errorf("isolated %v, on the host %v, network %v, plan:\n%s", c.isolated, c.alone, c.network, got)
 	}
 	p = c.plan(t, list, executor.HostGuards)
-	if got := whyOf(p); !slices.Equal(c.alone, []string{"true", "false", "false"}) || len(c.isolated) > 0 || strings.Contains(got, "known after") {
+	if got := whyOf(p); !slices.Equal(c.alone, []string{"true", "false", "false"}) || len(c.isolated) > 0 ||
+		strings.Contains(got, "known after") {
 		t.Errorf("isolated %v, on the host %v, plan:\n%s", c.isolated, c.alone, got)
 	}
 	p = c.plan(t, list, executor.NoGuards)
-	if got := whyOf(p); len(c.alone)+len(c.isolated) > 0 || strings.Count(got, "run exec:") != 3 || strings.Count(got, "its guard was not run: --no-guards is set (known after apply)") != 3 {
+	if got := whyOf(p); len(c.alone)+len(c.isolated) > 0 || strings.Count(got, "run exec:") != 3 ||
+		strings.Count(got, "its guard was not run: --no-guards is set (known after apply)") != 3 {
 		t.Errorf("isolated %v, on the host %v, plan:\n%s", c.isolated, c.alone, got)
 	}
 }
@@ -114,7 +117,10 @@ func TestPlanIsolatesGuards(t *testing.T) {
 // says why, and the run asks at the command's turn.
 func TestGuardThatCannotBeIsolated(t *testing.T) {
 	for want, set := range map[string]func(*countingHost){
-		"a view cannot be opened here":            func(c *countingHost) { c.cannot = errors.New("a view cannot be opened here") },
+		"a view cannot be opened here": func(
+			c *countingHost) {
+			c.cannot = errors.New("a view cannot be opened here")
+		},
 		"it uses the network, which a plan hides": func(c *countingHost) { c.refuse = host.ErrUsesNetwork },
 	} {
 		c := newCountingHost(t)
@@ -134,12 +140,15 @@ func TestGuardThatCannotBeIsolated(t *testing.T) {
 // one, unless it declares that it needs it.
 func TestGuardOfTheNetwork(t *testing.T) {
 	for guard, isolated := range map[string]bool{
-		`unless="nft list table inet x"`: false, `only_if="sh -c 'test -n \"$(/sbin/ip route)\"'"`: false, `unless="grep x /proc/net/dev"`: false,
-		`unless="nft list table inet x" guard_network=true`: true, `unless="test -e /etc/ip"`: true, `unless="sysctl net.ipv4.ip_forward"`: false,
+		`unless="nft list table inet x"`: false, `only_if="sh -c 'test -n \"$(/sbin/ip route)\"'"`: false,
+		`unless="grep x /proc/net/dev"`:                     false,
+		`unless="nft list table inet x" guard_network=true`: true, `unless="test -e /etc/ip"`: true,
+		`unless="sysctl net.ipv4.ip_forward"`: false,
 	} {
 		c := newCountingHost(t)
 		p := c.plan(t, "EXEC x cmd "+guard+"\n", executor.IsolatedGuards)
-		if asked := len(c.isolated) == 1; asked != isolated || asked && c.network[0] != strings.Contains(guard, "guard_network") {
+		if asked := len(c.isolated) == 1; asked != isolated || asked &&
+			c.network[0] != strings.Contains(guard, "guard_network") {
 			t.Errorf("%s: isolated %v, network %v:\n%s", guard, c.isolated, c.network, whyOf(p))
 		}
 	}
@@ -169,12 +178,14 @@ func TestDriftAndRollbackWithoutGuards(t *testing.T) {
 	if _, err := c.Apply(t.Context(), request(t, "EXEC x cmd unless=true\n"), nil, executor.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Apply(t.Context(), request(t, "EXEC x cmd unless=true\nMKDIR /srv\n"), nil, executor.Options{}, nil); err != nil {
+	if _, err := c.Apply(t.Context(), request(t, "EXEC x cmd unless=true\nMKDIR /srv\n"), nil, executor.Options{},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	c.cannot, c.alone = errors.New("a view cannot be opened here"), nil
 	p, err := c.Drift(t.Context(), executor.DriftOptions{})
-	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "exec:x: its guard was not run: a view cannot be opened here") {
+	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 ||
+		!strings.Contains(p.Notes[0], "exec:x: its guard was not run: a view cannot be opened here") {
 		t.Errorf("drift is %s, notes %q: %v", whyOf(p), p.Notes, err)
 	}
 	p, err = c.PlanRollback(t.Context(), executor.RollbackRequest{To: 1})

@@ -80,7 +80,8 @@ func (w *world) applyLawfully(list string) (*executor.Report, bool) {
 // and names the step's line.
 func (w *world) failedLawfully(rep *executor.Report, err error, was snapshot, list string) {
 	w.t.Helper()
-	if rep == nil || rep.Failed == nil || !strings.HasPrefix(rep.Failed.Source, "list:") && rep.Failed.Step != "" && strings.Contains(list, rep.Failed.Step) {
+	if rep == nil || rep.Failed == nil || !strings.HasPrefix(rep.Failed.Source, "list:") && rep.Failed.Step != "" &&
+		strings.Contains(list, rep.Failed.Step) {
 		w.t.Fatalf("a failure without its place: %v %+v", err, rep)
 	}
 	times := edited([]string{list})
@@ -113,7 +114,8 @@ func (w *world) asPlanned(p *plan.Plan, was snapshot, rep *executor.Report) {
 		}
 	}
 	for at, c := range planned {
-		if was[at] == is[at] && len(rep.Notes) == 0 && c.From.Known() && !c.From.Same(*c.To) && !under(path.Dir(at), planned) {
+		if was[at] == is[at] && len(rep.Notes) == 0 && c.From.Known() && !c.From.Same(*c.To) &&
+			!under(path.Dir(at), planned) {
 			w.t.Fatalf("the plan says %s %s (%s), and nothing changed: %s", c.Action, at, c.Why, is[at])
 		}
 	}

@@ -66,7 +66,8 @@ func (m *machine) open() {
 	if m.wrap != nil {
 		seen = m.wrap(h)
 	}
-	x, err := local.New(seen, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }})
+	x, err := local.New(seen, st, local.Options{Now: func() time.Time { return m.clock },
+		Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -114,12 +115,14 @@ func (m *machine) request(list string, files map[string]string) executor.Request
 	blobs := map[string]kind.Blob{}
 	for name, text := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
-		blobs[journal.DigestOf([]byte(text))] = kind.Blob{Digest: journal.DigestOf([]byte(text)), Size: int64(len(text)), Data: []byte(text)}
+		blobs[journal.DigestOf([]byte(text))] = kind.Blob{Digest: journal.DigestOf([]byte(text)), Size: int64(len(text)),
+			Data: []byte(text)}
 	}
 	if l, ds = step.Resolve(l, step.Directory{FS: tree}); ds.Err() != nil {
 		m.t.Fatal(ds.Err())
 	}
-	return executor.Request{Target: "web1", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true, Diffs: true}
+	return executor.Request{Target: "web1", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs,
+		Repair: true, Diffs: true}
 }
 
 func (m *machine) apply(list string, files map[string]string) *executor.Report {
@@ -256,7 +259,8 @@ func TestValidateKeepsTheOldFile(t *testing.T) {
 	for _, words := range []string{"false", "grep -q good %s"} {
 		m := newMachine(t)
 		m.write("/etc/conf", "old")
-		r := m.request("COPY a /etc/conf validate=\""+words+"\"\nCOPY b /etc/after\n", map[string]string{"a": "bad", "b": "B"})
+		r := m.request("COPY a /etc/conf validate=\""+words+"\"\nCOPY b /etc/after\n",
+			map[string]string{"a": "bad", "b": "B"})
 		h, err := hostlocal.Open(m.root, hostlocal.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -288,7 +292,8 @@ func TestFreezeSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.open()
-	_, err := m.x.Apply(context.Background(), m.request(v1, map[string]string{"a": "A", "b": "B"}), nil, executor.Options{}, nil)
+	_, err := m.x.Apply(context.Background(), m.request(v1, map[string]string{"a": "A", "b": "B"}), nil,
+		executor.Options{}, nil)
 	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "audit") {
 		t.Errorf("a frozen machine was changed: %v", err)
 	}

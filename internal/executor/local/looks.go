@@ -85,7 +85,8 @@ func nothingToDo(p *plan.Plan) bool {
 // lookAgain is look, but reuses an observation where that is safe. The plan p must be
 // from this process, without a run since. In addition, either there is nothing to do, or
 // no operator was prompted in between. A run observes again each address that it changes.
-func (x *looks) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
+func (x *looks) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan,
+	o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
 		if key, ok := x.lookKey(r); ok && key.Same(x.last.key) {
 			if x.last.todo {
@@ -114,7 +115,8 @@ func (x *looks) lookKey(r *executor.Request) (lookcache.Key, bool) {
 	if err != nil || run == 0 {
 		return lookcache.Key{}, false
 	}
-	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision, Repository: r.Identity(), Repair: r.Repair, Run: run, State: file}
+	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision,
+		Repository: r.Identity(), Repair: r.Repair, Run: run, State: file}
 	for i, path := range []string{"/etc/passwd", "/etc/group"} {
 		if st, err := x.host.Lstat(path); err == nil {
 			st.ATime = 0
@@ -166,7 +168,8 @@ func (x *looks) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool
 
 // remember keeps a look that began at began and found nothing to do. Where it
 // cannot be sure it keeps nothing: it is only ever a saving.
-func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image, began time.Time) {
+func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image,
+	began time.Time) {
 	if key.Racy(began) {
 		return
 	}
@@ -189,7 +192,8 @@ func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, image
 				}
 			}
 		case byLstat(s, img):
-			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" && img.File.Type == image.Directory})
+			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" &&
+				img.File.Type == image.Directory})
 		default:
 			m.Rest = append(m.Rest, lookcache.Rest{Step: s.String(), Source: s.Source, Image: img})
 		}
@@ -207,7 +211,8 @@ func (x *looks) witnesses(v step.Verb) []string {
 	var files []string
 	switch v {
 	case step.User, step.Group, step.Member:
-		files = []string{accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow, accountfile.SubUID, accountfile.SubGID}
+		files = []string{accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow, accountfile.SubUID,
+			accountfile.SubGID}
 	case step.Pkg: // dpkg replaces the file status as a whole, and stores pending changes in updates
 		files = []string{"/var/lib/dpkg/status", "/var/lib/dpkg/updates", "/var/lib/apt/extended_states"}
 	default:
@@ -282,7 +287,8 @@ func setSum(p *lookcache.Path, digest string) bool {
 // asked runs the guards that the plan could not run, on the host, if no other change is
 // planned. A run would otherwise run them in order, and would be recorded although it changes
 // nothing.
-func (x *looks) asked(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool) (*plan.Plan, journal.State, bool, error) {
+func (x *looks) asked(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State,
+	todo bool) (*plan.Plan, journal.State, bool, error) {
 	if !todo || !onlyUnasked(p) {
 		return p, st, todo, nil
 	}
@@ -301,5 +307,6 @@ func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
 			return true
 		}
 	}
-	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
+	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest ||
+		st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
 }

@@ -124,7 +124,8 @@ func questions(t *testing.T) map[string]func(x *local.Executor) (string, error) 
 			return "", hide(err, "no run waits")
 		},
 		"freeze": func(x *local.Executor) (string, error) {
-			return "", errors.Join(x.Freeze(ctx, journal.Frozen{By: "ann"}, executor.Options{}), x.Unfreeze(ctx, executor.Options{}))
+			return "", errors.Join(x.Freeze(ctx, journal.Frozen{By: "ann"}, executor.Options{}),
+				x.Unfreeze(ctx, executor.Options{}))
 		},
 		"recover": func(x *local.Executor) (string, error) { return said(x.Recover(ctx, executor.Options{}, nil)) },
 		"collect": func(x *local.Executor) (string, error) {

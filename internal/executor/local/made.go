@@ -78,7 +78,8 @@ func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
 
 // foreign returns, for each directory that a plan may remove or replace by a file, the first path
 // in it that fettle did not create. images are the restored images by path.
-func (x *planner) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, p *past) map[string]string {
+func (x *planner) foreign(seen *observed, images map[string]image.File, entries []journal.Entry,
+	p *past) map[string]string {
 	out, managed := map[string]string{}, pathsOf(entries)
 	for at, f := range images {
 		if f.Type == image.Directory || !x.isDir(at) {

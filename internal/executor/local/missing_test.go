@@ -52,7 +52,8 @@ func TestPlanNamesWhatIsMissing(t *testing.T) {
 	h := mem.New(mem.Options{})
 	for path, text := range map[string]string{
 		"/usr/bin/newaliases": "", "/etc/systemd/system/nginx.service": "", "/etc/app.conf": "a\n",
-		"/etc/passwd": "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n", "/etc/group": "root:x:0:\nalice:x:1000:\ndocker:x:999:\n",
+		"/etc/passwd": "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n",
+		"/etc/group":  "root:x:0:\nalice:x:1000:\ndocker:x:999:\n",
 	} {
 		place(t, h, path, text)
 	}

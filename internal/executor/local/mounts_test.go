@@ -22,7 +22,8 @@ func inNamespace(t *testing.T) bool {
 	if os.Getenv(key) != "" {
 		return true
 	}
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", os.Args[0], "-test.run=^"+t.Name()+"$",
+		"-test.v")
 	cmd.Env = append(os.Environ(), key+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -43,7 +43,8 @@ func (o *observed) put(a addr.Addr, i image.Image, err error) {
 // the stat cache. The error is the context's.
 func (x *planner) observe(ctx context.Context, steps step.List, verify bool, how executor.Guards) (*observed, error) {
 	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
-	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(host.Progress) {}, Note: func(string) {}}
+	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names,
+		Progress: func(host.Progress) {}, Note: func(string) {}}
 	asker := newGuards(x.host, how)
 	defer asker.close()
 	env.Guard = asker.ask

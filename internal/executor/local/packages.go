@@ -20,7 +20,8 @@ import (
 // tellPackages asks dpkg and apt about the package changes of a plan, and adds the
 // answers. A plan without such changes costs nothing. The diagnostics are changes
 // that apt refuses.
-func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.State, wanted step.List, skipBlocked bool) diag.List {
+func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.State, wanted step.List,
+	skipBlocked bool) diag.List {
 	if p == nil {
 		return nil
 	}
@@ -82,8 +83,10 @@ func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan)
 // foretell simulates which dependencies are removed together with the packages of moves.
 // A package that other packages need is omitted, and then also its own dependencies. This
 // repeats until apt would remove no further package.
-func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
-	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(host.Progress) {}, Note: func(string) {}}
+func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string,
+	wants map[string]bool, a *plan.PackageAnswers) {
+	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought,
+		Progress: func(host.Progress) {}, Note: func(string) {}}
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.AlongsideChange{}
 	var going, coming []*verb.GroupMove
 	for _, m := range moves {
@@ -95,7 +98,8 @@ func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.G
 	}
 	for {
 		come := feasible(ctx, h, going, coming)
-		if len(going) == 0 && !slices.ContainsFunc(come, func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) > 0 }) {
+		if len(going) == 0 && !slices.ContainsFunc(come,
+			func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) > 0 }) {
 			return
 		}
 		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, come))
@@ -132,17 +136,20 @@ func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupM
 	if len(coming) == 0 || possible(ctx, h, slices.Concat(going, coming)) || possible(ctx, h, coming) {
 		return coming
 	}
-	return slices.DeleteFunc(slices.Clone(coming), func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) == 0 })
+	return slices.DeleteFunc(slices.Clone(coming),
+		func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) == 0 })
 }
 
 // stayFor omits each removal that makes an installation of the same plan impossible, and
 // records the reason. A package that can only be installed with others, or with the
 // removal, proves nothing alone.
-func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove, needed map[string][]string) []*verb.GroupMove {
+func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove,
+	needed map[string][]string) []*verb.GroupMove {
 	tied := len(coming) > 0 && possible(ctx, h, coming)
 	return slices.DeleteFunc(slices.Clone(going), func(g *verb.GroupMove) bool {
 		name := g.Step.Args[0]
-		if g.From.Package.Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) || !possible(ctx, h, []*verb.GroupMove{g}) {
+		if g.From.Package.Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) ||
+			!possible(ctx, h, []*verb.GroupMove{g}) {
 			return false
 		}
 		for _, c := range coming {
@@ -155,7 +162,8 @@ func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMo
 }
 
 // stay omits the removals that would also remove some of by, and records the reason.
-func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []string, needed map[string][]string) []*verb.GroupMove {
+func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []string,
+	needed map[string][]string) []*verb.GroupMove {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *verb.GroupMove) bool {
 		if m.To.Package.Version != "" || m.From.Package.Version == "" {
 			return false
@@ -184,5 +192,6 @@ func mayPurge(p *plan.Plan, o executor.Options) error {
 	if len(all) == 0 || o.CrossIrreversible {
 		return nil
 	}
-	return fmt.Errorf("cannot apply: %s: %s; nothing was changed; to continue, add --cross-irreversible: %w", all[0].Addr, all[0].Irreversible, executor.ErrIrreversible)
+	return fmt.Errorf("cannot apply: %s: %s; nothing was changed; to continue, add --cross-irreversible: %w",
+		all[0].Addr, all[0].Irreversible, executor.ErrIrreversible)
 }

@@ -29,7 +29,8 @@ type past struct {
 }
 
 func newPast(kept func(string) []plan.TreeFile) *past {
-	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, fresh: map[string]bool{}, parts: edited{}, kept: kept,
+	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{},
+		files: map[string]bool{}, fresh: map[string]bool{}, parts: edited{}, kept: kept,
 		store: map[string]map[string]image.File{}}
 }
 
@@ -43,7 +44,8 @@ func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File != nil {
 		p.add(rec.Addr.Path(), *rec.From.File, false)
 	}
-	if rec.Kind != journal.Move || rec.Back || rec.From == nil || rec.From.File == nil || rec.To == nil || rec.To.File == nil ||
+	if rec.Kind != journal.Move || rec.Back || rec.From == nil || rec.From.File == nil || rec.To == nil ||
+		rec.To.File == nil ||
 		k != addr.KindFile && k != addr.KindEdit && k != addr.KindMeta {
 		return
 	}
@@ -293,7 +295,8 @@ func (x *planner) lookInto(seen *observed, entries []journal.Entry, wanted step.
 		x.lookAbove(seen, e)
 		now := seen.images[e.Addr].File
 		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory ||
-			now == nil || now.Type != image.Directory || now.Entries != nil || e.Origin.File.Type == image.Absent && keep[e.Addr] {
+			now == nil || now.Type != image.Directory || now.Entries != nil || e.Origin.File.Type == image.Absent &&
+			keep[e.Addr] {
 			continue
 		}
 		f := *now

@@ -25,7 +25,8 @@ type mortal struct {
 }
 
 func newMortal(t *testing.T, n int) *mortal {
-	s := &mortal{site: &site{t: t, fails: map[string]bool{}, serial: "one", version: "1", stdout: true, now: time.Unix(1000, 0)}, left: -1}
+	s := &mortal{site: &site{t: t, fails: map[string]bool{}, serial: "one", version: "1", stdout: true,
+		now: time.Unix(1000, 0)}, left: -1}
 	count := func(string, string) error {
 		if s.left == 0 {
 			s.dead = true
@@ -87,7 +88,8 @@ func TestPhasesCutShort(t *testing.T) {
 			t.Fatalf("cut at %d: the site is %q; done %q", n, got, s.trace)
 		}
 		if last := s.trace[len(s.trace)-1]; last != "reload with tls1:one\n" {
-			t.Fatalf("cut at %d: the server was told last: %q; before the cut %q, then %q", n, last, s.trace[:before], s.trace[before:])
+			t.Fatalf("cut at %d: the server was told last: %q; before the cut %q, then %q", n, last, s.trace[:before],
+				s.trace[before:])
 		}
 		for _, did := range s.trace {
 			if strings.HasPrefix(did, "gen") && did != "gen with plain1\n" && did != "gen with tls1:one\n" {
@@ -98,7 +100,8 @@ func TestPhasesCutShort(t *testing.T) {
 		_, err = s.x.Apply(context.Background(), s.request(executor.Known{}), nil, executor.Options{}, nil)
 		s.must(err)
 		s.did()
-		_, err = s.x.Rollback(context.Background(), executor.RollbackRequest{CrossIrreversible: true}, nil, executor.Options{}, nil)
+		_, err = s.x.Rollback(context.Background(), executor.RollbackRequest{CrossIrreversible: true}, nil,
+			executor.Options{}, nil)
 		s.must(err)
 		if got := s.read("/etc/site"); got != "plain0\n" {
 			t.Fatalf("cut at %d: after the rollback the site is %q", n, got)

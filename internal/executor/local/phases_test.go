@@ -46,7 +46,8 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *site) open() {
-	x, err := local.New(s.h, s.state, local.Options{Now: func() time.Time { return s.now }, Guard: func(context.Context, time.Time) error { return nil }})
+	x, err := local.New(s.h, s.state, local.Options{Now: func() time.Time { return s.now },
+		Guard: func(context.Context, time.Time) error { return nil }})
 	s.must(err)
 	s.x = asked(s.t, x)
 }
@@ -97,13 +98,16 @@ func (s *site) request(known executor.Known) executor.Request {
 		gen = "EXEC gen gen creates=/etc/cert output=stdout"
 	}
 	const reload = "ACT run reload reload on=\"edit:/etc/site#match:^(plain|tls)\""
-	lines := []string{"EDIT /etc/site line=plain" + s.version + " match=^(plain|tls)", "META /etc/site mode=0644", reload, gen}
+	lines := []string{"EDIT /etc/site line=plain" + s.version + " match=^(plain|tls)", "META /etc/site mode=0644",
+		reload, gen}
 	r := executor.Request{Repair: true, Outputs: []executor.OutputRef{{Addr: "exec:gen", Step: gen}}, Known: known}
 	second := addr.Addr("edit:/etc/site#match:^(plain|tls)")
 	if serial, ok := known["exec:gen"]; ok {
-		lines = append(lines, "EDIT /etc/site line=tls"+s.version+":"+serial+" match=^(plain|tls) phase=2", reload, "CHECK site file=/etc/site contains=tls")
+		lines = append(lines, "EDIT /etc/site line=tls"+s.version+":"+serial+" match=^(plain|tls) phase=2", reload,
+			"CHECK site file=/etc/site contains=tls")
 	} else {
-		r.Deferred = []executor.Deferred{{ID: "site.tls", Source: "fettle.hcl:9", Addr: second, Needs: []addr.Addr{"exec:gen"}}}
+		r.Deferred = []executor.Deferred{{ID: "site.tls", Source: "fettle.hcl:9", Addr: second,
+			Needs: []addr.Addr{"exec:gen"}}}
 	}
 	list, ds := step.Parse("list", []byte(strings.Join(lines, "\n")+"\n"))
 	s.must(ds.Err())
@@ -164,7 +168,8 @@ func TestPhases(t *testing.T) {
 			_, err = s.apply(executor.Options{})
 			s.must(err)
 			s.did("reload with tls2:one\n")
-			_, err = s.x.Rollback(context.Background(), executor.RollbackRequest{To: 0, CrossIrreversible: true}, nil, executor.Options{}, nil)
+			_, err = s.x.Rollback(context.Background(), executor.RollbackRequest{To: 0, CrossIrreversible: true}, nil,
+				executor.Options{}, nil)
 			s.must(err)
 			if got := s.read("/etc/site"); got != "plain0\n" {
 				t.Errorf("after the rollback the site is %q", got)
@@ -280,7 +285,8 @@ func TestPhasesWait(t *testing.T) {
 // Two lists with phases by hand: what is between them runs once.
 func TestPhasesByHand(t *testing.T) {
 	s := newSite(t)
-	list, ds := step.Parse("list", []byte("LINK one /a\nEXEC between between\nLINK two /a phase=2\nLINK kept /b\nEXEC last last\nLINK three /a phase=3\n"))
+	list, ds := step.Parse("list",
+		[]byte("LINK one /a\nEXEC between between\nLINK two /a phase=2\nLINK kept /b\nEXEC last last\nLINK three /a phase=3\n"))
 	s.must(ds.Err())
 	r := executor.Request{List: list, Repair: true, Revision: repo.Revision{Digest: "x"}}
 	p, err := s.x.Plan(context.Background(), r)
@@ -341,10 +347,13 @@ func TestExactPhases(t *testing.T) {
 		rep, err := s.x.Apply(t.Context(), r, p, executor.Options{Exact: exact}, nil) // gen takes the line away
 		to, lerr := s.h.Readlink("/etc/link")
 		s.must(lerr)
-		if !exact && (err != nil || to != "two" || s.read("/etc/cert") != "oneours\n" && s.read("/etc/cert") != "one\nours\n") {
+		if !exact && (err != nil || to != "two" || s.read("/etc/cert") != "oneours\n" &&
+			s.read("/etc/cert") != "one\nours\n") {
 			t.Errorf("%v, %+v, %s, %q", err, rep, to, s.read("/etc/cert"))
 		}
-		if exact && (!errors.Is(err, executor.ErrStale) || !strings.Contains(err.Error(), "the next phase would also repair edit:/etc/cert") || to != "one" || rep.Outcome != journal.Succeeded) {
+		if exact && (!errors.Is(err, executor.ErrStale) ||
+			!strings.Contains(err.Error(), "the next phase would also repair edit:/etc/cert") || to != "one" ||
+			rep.Outcome != journal.Succeeded) {
 			t.Errorf("%v, %+v, %s", err, rep, to)
 		}
 	}

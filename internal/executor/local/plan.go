@@ -46,7 +46,8 @@ func (x *planner) plan(ctx context.Context, r executor.Request) (*plan.Plan, jou
 	}
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
-		Rules: rules{x.names}, StoredTree: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair,
+		Rules: rules{x.names}, StoredTree: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx),
+		Repair:       r.Repair,
 		ForeignPaths: x.foreign(seen, stored, st.Entries, newPast(x.kept))})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
@@ -108,7 +109,8 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}
-	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)], g.then.Entries...)), false, r.Guards)
+	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)],
+		g.then.Entries...)), false, r.Guards)
 	if err != nil {
 		return nil, g, err
 	}
@@ -141,12 +143,14 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 
 // rollbackStates returns the applied state and the state after a run. It is an error if there was no
 // such run.
-func rollbackStates(now func() (journal.State, error), after func(int) (journal.State, error), to int) (g rollbackGoal, err error) {
+func rollbackStates(now func() (journal.State, error), after func(int) (journal.State, error),
+	to int) (g rollbackGoal, err error) {
 	if g.now, err = now(); err != nil {
 		return g, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	if to > g.now.Run || to < 0 {
-		return g, fmt.Errorf("cannot restore the state after run %d: the last run is %d; to list the runs: fettle log", to, g.now.Run)
+		return g, fmt.Errorf("cannot restore the state after run %d: the last run is %d; to list the runs: fettle log", to,
+			g.now.Run)
 	}
 	g.then, err = after(to)
 	return g, err
@@ -269,7 +273,8 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 		}
 		for _, c := range next.Changes {
 			if c.Action.Mutates() {
-				out = append(out, plan.Later{Action: c.Action, Addr: c.Addr, Source: c.Source, Why: fmt.Sprintf("phase %d: %s", p.Stage+k+1, c.Why)})
+				out = append(out, plan.Later{Action: c.Action, Addr: c.Addr, Source: c.Source,
+					Why: fmt.Sprintf("phase %d: %s", p.Stage+k+1, c.Why)})
 			}
 		}
 		p, next.Stage = next, p.Stage

@@ -163,7 +163,8 @@ func (l *lister) rest() {
 		}
 	}
 	if l.oneIn("unit", 4) {
-		l.line("UNIT s1.service%s", []string{" enabled=true", " active=true", " masked=true", " enabled=true active=true", " enabled=false active=false"}[l.n("unit attrs", 5)])
+		l.line("UNIT s1.service%s", []string{" enabled=true", " active=true", " masked=true", " enabled=true active=true",
+			" enabled=false active=false"}[l.n("unit attrs", 5)])
 	}
 	if l.oneIn("exec", 5) {
 		l.line(`EXEC e mark /m/x creates=/m/x undo="unmark /m/x"`)
@@ -192,7 +193,8 @@ func (l *lister) below(dir string, depth int) {
 		p := path.Join(dir, name)
 		q := strconv.Quote(p)
 		kind := l.n("step", 16)
-		if filled := l.is(p, "dir"); filled && l.removes && (kind >= 4 && kind <= 6 || kind == 12) || filled && !l.removes && kind == 8 {
+		if filled := l.is(p, "dir"); filled && l.removes && (kind >= 4 && kind <= 6 || kind == 12) || filled &&
+			!l.removes && kind == 8 {
 			continue
 		}
 		switch kind {
@@ -215,7 +217,8 @@ func (l *lister) below(dir string, depth int) {
 			if l.seen[p] == "" || l.is(p, "link") {
 				continue
 			}
-			l.line("META %s mode=%04o owner=www%s", q, modes[l.n("mode", len(modes))], []string{"", " acl=u:ann:rw"}[l.n("acl", 2)])
+			l.line("META %s mode=%04o owner=www%s", q, modes[l.n("mode", len(modes))],
+				[]string{"", " acl=u:ann:rw"}[l.n("acl", 2)])
 			continue
 		case 10, 11:
 			l.edits(p, q)

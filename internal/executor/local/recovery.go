@@ -34,7 +34,8 @@ func (x *runs) mendAfter(p *plan.Plan) error {
 }
 
 // recoverRun recovers a crashed run, then reverts a run that was not confirmed in time.
-func (x *runs) recoverRun(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) recoverRun(ctx context.Context, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	began := x.now()
 	res, crashed, err := x.runner(o, show).Recover(ctx)
 	if err != nil {

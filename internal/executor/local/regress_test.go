@@ -52,7 +52,8 @@ func (w *world) rollback(to int) {
 func TestRegionsLeaveInAnyOrder(t *testing.T) {
 	one, two := "EDIT /t/a block=b1 content=t1 create=true\n", "EDIT /t/a key=x value=1 create=true\n"
 	for name, text := range map[string]string{"absent": "", "no newline": "no end"} {
-		for _, order := range [][]string{{one + two, one, ""}, {one + two, two, ""}, {one, one + two, two, ""}, {two, one + two, two, ""}} {
+		for _, order := range [][]string{{one + two, one, ""}, {one + two, two, ""}, {one, one + two, two, ""},
+			{two, one + two, two, ""}} {
 			t.Run(name, func(t *testing.T) {
 				lists(t, func(w *world) {
 					if text != "" {
@@ -123,7 +124,8 @@ func TestBackToTheVersionThatAptChoseThen(t *testing.T) {
 }
 
 func TestFilesFollowTheirOwnersNewNumber(t *testing.T) {
-	lists(t, nil, "USER u1 uid=1700\nCOPY 1 /home/u1.txt owner=u1\n", "USER u1 uid=1600\nCOPY 1 /home/u1.txt owner=u1\n", "GROUP g1 gid=1700\nCOPY 1 /t/a group=g1\n", "GROUP g1 gid=1800\nCOPY 1 /t/a group=g1\n")
+	lists(t, nil, "USER u1 uid=1700\nCOPY 1 /home/u1.txt owner=u1\n", "USER u1 uid=1600\nCOPY 1 /home/u1.txt owner=u1\n",
+		"GROUP g1 gid=1700\nCOPY 1 /t/a group=g1\n", "GROUP g1 gid=1800\nCOPY 1 /t/a group=g1\n")
 }
 
 // The metadata that META restores is put on what is there then, not on what was
@@ -138,7 +140,8 @@ func TestBackToMetadataOfAFileThatWasReplaced(t *testing.T) {
 }
 
 func TestBackToADirectoryWithWhatOthersHadInIt(t *testing.T) {
-	lists(t, func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f") }, "MKDIR /t/a\nCOPY 1 /t/a/b\n", "COPY 1 /t/b\n", "RM /t/a\n")
+	lists(t, func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f") }, "MKDIR /t/a\nCOPY 1 /t/a/b\n",
+		"COPY 1 /t/b\n", "RM /t/a\n")
 }
 
 func TestBackToAHomeThatWentLater(t *testing.T) {
@@ -146,7 +149,8 @@ func TestBackToAHomeThatWentLater(t *testing.T) {
 }
 
 func TestBackAcrossAnAddedACL(t *testing.T) {
-	lists(t, func(w *world) { w.write("/t/b", "one\n") }, "META /t/b owner=www\n", "META /t/b owner=www acl=u:ann:rw\n", "META /t/b mode=0600\n")
+	lists(t, func(w *world) { w.write("/t/b", "one\n") }, "META /t/b owner=www\n", "META /t/b owner=www acl=u:ann:rw\n",
+		"META /t/b mode=0600\n")
 }
 
 func TestBackToTheTimeOfAFileWhoseOwnerWasRenumbered(t *testing.T) {
@@ -161,7 +165,8 @@ func TestBackToADirectoryWhoseOriginIsALink(t *testing.T) {
 // What is behind a link that goes is not what will be at the path.
 func TestStepsBelowALinkThatBecomesADirectory(t *testing.T) {
 	prepare := func(w *world) { w.mkdirs("/t/other"); w.write("/t/other/x", "one\n") }
-	lists(t, prepare, "LINK other /t/a\n", "MKDIR /t/a\nCOPY 1 /t/a/x\nEDIT /t/a/y key=x value=1 create=true\n", "LINK a /t/a\n")
+	lists(t, prepare, "LINK other /t/a\n", "MKDIR /t/a\nCOPY 1 /t/a/x\nEDIT /t/a/y key=x value=1 create=true\n",
+		"LINK a /t/a\n")
 }
 
 // The directory becomes a link only once what was below it is done with.
@@ -186,7 +191,8 @@ func TestBackToAPurgeThatWasGivenUp(t *testing.T) {
 		w.mkdirs("/t")
 		prepare(w)
 		turn := 0
-		w.history([]string{"MKDIR /t/a purge=true\nCOPY 4 /t/a/a\n", "MKDIR /t/a mode=0600\nCOPY 3 /t/a/deep\n", "COPY 4 /t/a/x\n"}, func(int) int { turn++; return order[turn-1] })
+		w.history([]string{"MKDIR /t/a purge=true\nCOPY 4 /t/a/a\n", "MKDIR /t/a mode=0600\nCOPY 3 /t/a/deep\n",
+			"COPY 4 /t/a/x\n"}, func(int) int { turn++; return order[turn-1] })
 	}
 }
 
@@ -218,7 +224,8 @@ func TestBackToARegionBelowABlockThatGrew(t *testing.T) {
 }
 
 func TestFileInSyncUntilItsMetadataIsUndone(t *testing.T) {
-	lists(t, func(w *world) { w.write("/t/a", "") }, "META /t/a mode=1777 owner=www\n", "COPY 0 /t/a owner=www mode=1777\n")
+	lists(t, func(w *world) { w.write("/t/a", "") }, "META /t/a mode=1777 owner=www\n",
+		"COPY 0 /t/a owner=www mode=1777\n")
 }
 
 func TestBackToAnEnabledUnitThatIsMaskedNow(t *testing.T) {

@@ -29,17 +29,20 @@ func leftAs(p *plan.Plan, err error) error {
 	if err != nil || len(blocked) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w, so they are unchanged and still managed; all other changes are done: %s", executor.ErrBlocked, strings.Join(blocked, "; "))
+	return fmt.Errorf("%w, so they are unchanged and still managed; all other changes are done: %s", executor.ErrBlocked,
+		strings.Join(blocked, "; "))
 }
 
-func (x *runs) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool,
+	o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	if !todo {
 		return x.verify(ctx, p, show)
 	}
 	return x.runPlan(ctx, r, p, st, o, show)
 }
 
-func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	if err := mayPurge(p, o); err != nil {
 		return nil, err
 	}
@@ -68,7 +71,8 @@ func (x *runs) thawed() error {
 		if f.Why != "" {
 			reason = ": " + f.Why
 		}
-		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "an unknown user"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
+		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen,
+			orElse(f.By, "an unknown user"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
 	}
 	return nil
 }
@@ -95,7 +99,8 @@ func (x *runs) verify(ctx context.Context, p *plan.Plan, show func(executor.Even
 			if bad == nil {
 				bad = fmt.Errorf("%w: %s: %w", executor.ErrCheckFailed, c.Addr, err)
 				rep.Outcome = journal.CheckFailed
-				rep.Failed = &executor.Failure{Class: apply.VerificationFailed, Addr: c.Addr, Step: c.Step, Source: c.Source, Error: err.Error()}
+				rep.Failed = &executor.Failure{Class: apply.VerificationFailed, Addr: c.Addr, Step: c.Step, Source: c.Source,
+					Error: err.Error()}
 			}
 		}
 		if show != nil {
@@ -110,7 +115,8 @@ func (x *runs) verify(ctx context.Context, p *plan.Plan, show func(executor.Even
 
 // run executes a job and reports the result. If the journal of the run became unwritable,
 // run recovers the run at once where possible.
-func (x *runs) run(ctx context.Context, r *apply.Runner, job apply.Input, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
+func (x *runs) run(ctx context.Context, r *apply.Runner, job apply.Input, states []executor.StateRef,
+	o executor.Options) (*executor.Report, error) {
 	began := x.now()
 	h, err := x.header(job.Plan, o)
 	if err != nil {
@@ -184,7 +190,8 @@ func (x *runs) cutShort(ctx context.Context, r *apply.Runner, res apply.Result, 
 	defer cancel()
 	settled, ok, err := r.Recover(ctx)
 	if err != nil {
-		return res, errors.Join(cause, fmt.Errorf("and the run could not be recovered; free disk space, then run: fettle recover: %w", err))
+		return res, errors.Join(cause,
+			fmt.Errorf("and the run could not be recovered; free disk space, then run: fettle recover: %w", err))
 	}
 	if !ok { // the run had ended when the error occurred
 		return res, cause
@@ -192,10 +199,12 @@ func (x *runs) cutShort(ctx context.Context, r *apply.Runner, res apply.Result, 
 	return settled, fmt.Errorf("%w; the run is now recovered: %s", cause, settled.Outcome)
 }
 
-func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest,
+	o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	for _, c := range p.Changes {
 		if c.Irreversible != "" && !r.CrossIrreversible {
-			return nil, fmt.Errorf("%w: %s: %s; to leave its effects and continue, add --cross-irreversible", executor.ErrIrreversible, c.Addr, c.Irreversible)
+			return nil, fmt.Errorf("%w: %s: %s; to leave its effects and continue, add --cross-irreversible",
+				executor.ErrIrreversible, c.Addr, c.Irreversible)
 		}
 	}
 	if p.Empty() && len(p.Changes) == len(p.NeedingOperator()) && (len(p.Changes) > 0 || g.now.Run == g.then.Run) {
@@ -208,7 +217,8 @@ func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r exe
 }
 
 // backTo reverts to the state after a run, and skips changes that cannot be undone.
-func (x *runs) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) backTo(ctx context.Context, run int, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	r := executor.RollbackRequest{To: run, CrossIrreversible: true, SkipBlocked: true}
 	p, g, err := x.planner.planRollback(ctx, r)
 	if err != nil {

@@ -18,7 +18,8 @@ func newKeyring(store *journal.Store, ids func() (vault.Identities, error)) *key
 	if ids == nil {
 		ids = func() (vault.Identities, error) { return nil, nil }
 	}
-	return &keyring{store: store, ids: ids, keys: map[string]secret.Key{}, files: map[string][]byte{}, values: map[string]bool{}}
+	return &keyring{store: store, ids: ids, keys: map[string]secret.Key{}, files: map[string][]byte{},
+		values: map[string]bool{}}
 }
 
 // hide masks texts in all output and records from now on.
@@ -98,7 +99,8 @@ func (k *keyring) key(id string) (secret.Key, error) {
 		return key, nil
 	}
 	if id == secret.Placeholder {
-		return secret.Key{}, errors.New("cannot use a placeholder instead of a secret: the list was compiled without a key that decrypts its secrets; compile it with such a key (see fettle secret)")
+		return secret.Key{},
+			errors.New("cannot use a placeholder instead of a secret: the list was compiled without a key that decrypts its secrets; compile it with such a key (see fettle secret)")
 	}
 	if !secret.IsID(id) {
 		return secret.Key{}, fmt.Errorf("cannot use the sealing key %q: this is not the ID of a key", id)
@@ -107,7 +109,9 @@ func (k *keyring) key(id string) (secret.Key, error) {
 	if !ok {
 		var err error
 		if file, err = k.store.Key(id); errors.Is(err, fs.ErrNotExist) {
-			return secret.Key{}, fmt.Errorf("cannot find the sealing key %s: neither the list nor an earlier run contains it; run fettle apply in the repository", id)
+			return secret.Key{},
+				fmt.Errorf("cannot find the sealing key %s: neither the list nor an earlier run contains it; run fettle apply in the repository",
+					id)
 		} else if err != nil {
 			return secret.Key{}, err
 		}
@@ -118,7 +122,8 @@ func (k *keyring) key(id string) (secret.Key, error) {
 	}
 	key, err := vault.OpenKey(file, ids)
 	if err != nil {
-		return secret.Key{}, fmt.Errorf("cannot decrypt the secrets of this host: %w; to see its key: fettle secret identity", err)
+		return secret.Key{},
+			fmt.Errorf("cannot decrypt the secrets of this host: %w; to see its key: fettle secret identity", err)
 	}
 	if key.ID() != id {
 		return secret.Key{}, fmt.Errorf("cannot use the sealing key %s: its file contains another key", id)
@@ -198,7 +203,8 @@ func (k *keyring) masked(err error) error {
 
 // unseal opens the secrets of a list and of the applied state. It refuses a list if this
 // machine cannot decrypt its secrets.
-func (x *planner) unseal(b secret.Bundle, blobs map[string]kind.Blob, list step.List, entries ...[]journal.Entry) error {
+func (x *planner) unseal(b secret.Bundle, blobs map[string]kind.Blob, list step.List,
+	entries ...[]journal.Entry) error {
 	if err := x.keys.offer(b, blobs); err != nil {
 		return err
 	}

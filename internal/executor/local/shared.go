@@ -219,7 +219,8 @@ func (x *shared) runner(o executor.Options, show func(executor.Event)) *apply.Ru
 		show = func(executor.Event) {}
 	}
 	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: lazily{x}, Names: x.names,
-		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash, Sections: o.Sections, Mask: x.keys.mask}
+		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash,
+		Sections: o.Sections, Mask: x.keys.mask}
 }
 
 // header begins the record of a run.
@@ -230,13 +231,15 @@ func (x *shared) header(p *plan.Plan, o executor.Options) (journal.Header, error
 	}
 	return journal.Header{Format: 1, Run: n, Operation: p.Operation, Base: p.Base, To: p.To, Revision: p.Revision,
 		OnFailure: orElse(o.OnFailure, apply.FailureStop), OnCrash: orElse(o.OnCrash, apply.CrashUndo),
-		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID(), Continues: o.Continues, Partial: p.More()}, nil
+		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID(),
+		Continues: o.Continues, Partial: p.More()}, nil
 }
 
 // report converts a result to the report for users, and its outcome to an error that ui
 // turns into an exit code.
 func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
-	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Rescued: res.Rescued, Checks: res.Checks,
+	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed,
+		Rescued: res.Rescued, Checks: res.Checks,
 		Notes: res.Notes, Remaining: res.Remaining, NotUndone: res.NotUndone, Duration: ended.Sub(began)}
 	for _, p := range res.State.Pending {
 		rep.Pending = append(rep.Pending, p.Addr)
@@ -247,7 +250,8 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 	switch res.Outcome {
 	case journal.Failed:
 		if rep.InPart() {
-			return rep, fmt.Errorf("run %d is only partly done, without the states that depend on the failure: %s", res.Run, why(res.Failed))
+			return rep, fmt.Errorf("run %d is only partly done, without the states that depend on the failure: %s", res.Run,
+				why(res.Failed))
 		}
 		return rep, fmt.Errorf("run %d failed: %s", res.Run, why(res.Failed))
 	case journal.CheckFailed:

@@ -14,7 +14,8 @@ import (
 
 // follow runs the remaining phases after a successful run, each phase as a separate run,
 // until no change is necessary. rep is the report of the runs before.
-func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report,
+	o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	first, waits, told := rep.Run, "", done.Later
 	seen := map[string]bool{unbased(done): true}
 	for done.More() || r.Next != nil {
@@ -60,7 +61,10 @@ func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, 
 func untold(now *plan.Plan, told []plan.Later) error {
 	removes := func(a plan.Action) bool { return a == plan.Remove || a == plan.Purge }
 	for _, c := range now.Changes {
-		was := slices.ContainsFunc(told, func(l plan.Later) bool { return l.Addr == c.Addr && removes(l.Action) == removes(c.Action) })
+		was := slices.ContainsFunc(told, func(l plan.Later) bool {
+			return l.Addr == c.Addr &&
+				removes(l.Action) == removes(c.Action)
+		})
 		if c.Action.Mutates() && !was {
 			return fmt.Errorf("%w: the next phase would also %s %s, which was not in the plan; earlier phases stay applied; to see the remaining changes: fettle plan", executor.ErrStale, c.Action, c.Addr)
 		}
@@ -79,7 +83,8 @@ func unbased(p *plan.Plan) string {
 func waiting(held []executor.Deferred) string {
 	for _, h := range held {
 		if len(h.Needs) > 0 {
-			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, which no run produced; check that the command is not lazy and writes the declared output", h.ID, h.Source, addresses(h.Needs))
+			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, which no run produced; check that the command is not lazy and writes the declared output", h.ID, h.Source, addresses(
+				h.Needs))
 		}
 	}
 	return ""
@@ -105,7 +110,8 @@ func joined(a, b *executor.Report) *executor.Report {
 
 // afterPhase ends an apply in which a later phase failed. If that phase was undone, the
 // phases before it are undone too.
-func (x *runs) afterPhase(ctx context.Context, first int, rep *executor.Report, cause error, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) afterPhase(ctx context.Context, first int, rep *executor.Report, cause error, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	if rep.Outcome != journal.RolledBack || first == 0 {
 		return rep, cause
 	}
@@ -116,7 +122,8 @@ func (x *runs) afterPhase(ctx context.Context, first int, rep *executor.Report, 
 	o.Command = fmt.Sprintf("%s: undoing run %d, the phase before", o.Command, first)
 	back, err := x.backTo(ctx, base, o, show)
 	if err != nil {
-		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be undone; run: fettle rollback %d: %w", base, err))
+		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be undone; run: fettle rollback %d: %w",
+			base, err))
 	}
 	rep.Runs = append(rep.Runs, back.Run)
 	return rep, errors.Join(cause, x.store.Disarm())

@@ -110,7 +110,8 @@ func trapMask(m *machine) {
 	m.write("/srv/f", "x")
 	m.must(unix.Chmod(m.at("/srv/f"), 0o600))
 	m.xattr("/srv/f", "system.posix_acl_access", list(6, 7, 7, 4, 0))
-	for _, l := range []string{"RM /srv/f\n", "COPY a /srv/f mode=0644\n", "META /srv/f mode=0600\n", "META /srv/f acl=-\n", "META /srv/f acl=u:33:rw mode=0640\n", "META /srv/f owner=33\n", "LINK x /srv/f\n"} {
+	for _, l := range []string{"RM /srv/f\n", "COPY a /srv/f mode=0644\n", "META /srv/f mode=0600\n",
+		"META /srv/f acl=-\n", "META /srv/f acl=u:33:rw mode=0640\n", "META /srv/f owner=33\n", "LINK x /srv/f\n"} {
 		m.cycle(l, map[string]string{"a": "A"}, nil)
 	}
 }
@@ -122,7 +123,8 @@ func trapDefaultList(m *machine) {
 	m.write("/srv/d/tree/sub/plain", "x")
 	m.must(unix.Mkfifo(m.at("/srv/d/fifo"), 0o644))
 	m.xattr("/srv/d", "system.posix_acl_default", list(7, 6, 5, 7, 0))
-	for _, l := range []string{"RM /srv/d/plain\n", "RM /srv/d/tree\n", "RM /srv/d/fifo\n", "RM /srv/d\n", "LINK x /srv/d/plain\n"} {
+	for _, l := range []string{"RM /srv/d/plain\n", "RM /srv/d/tree\n", "RM /srv/d/fifo\n", "RM /srv/d\n",
+		"LINK x /srv/d/plain\n"} {
 		m.cycle(l, nil, nil)
 	}
 	m.cycle("COPY a /srv/d/plain\nCOPY b /srv/d/new\n", map[string]string{"a": "A", "b": "B"}, func() {
@@ -169,7 +171,8 @@ func trapInheritedAttrs(m *machine) {
 	m.flags("/srv/d", noDump)
 	for _, l := range []string{"COPY a /srv/d/plain\n", "RM /srv/d/plain\n", "RM /srv/d/tree\n", "RM /srv/d\n"} {
 		m.cycle(l, map[string]string{"a": "A"}, nil)
-		if a, b, c := m.flagsOf("/srv/d/plain"), m.flagsOf("/srv/d/tree/sub/plain"), m.flagsOf("/srv/d"); a != 0 || b != 0 || c != noDump {
+		if a, b, c := m.flagsOf("/srv/d/plain"), m.flagsOf("/srv/d/tree/sub/plain"), m.flagsOf("/srv/d"); a != 0 ||
+			b != 0 || c != noDump {
 			m.t.Errorf("after %s and back: %x, %x, and %x of the directory", l, a, b, c)
 		}
 	}
@@ -180,7 +183,8 @@ func trapAppendOnlyDirectory(m *machine) {
 	m.write("/srv/d/f", "x")
 	m.flags("/srv/d", host.AttrAppend)
 	m.t.Cleanup(func() { m.flags("/srv/d", 0) })
-	for _, l := range []string{"COPY a /srv/d/f\n", "COPY a /srv/d/new\n", "MKDIR /srv/d/new\n", "LINK x /srv/d/new\n", "RM /srv/d/f\n", "EDIT /srv/d/f line=y\n"} {
+	for _, l := range []string{"COPY a /srv/d/f\n", "COPY a /srv/d/new\n", "MKDIR /srv/d/new\n", "LINK x /srv/d/new\n",
+		"RM /srv/d/f\n", "EDIT /srv/d/f line=y\n"} {
 		m.refuses("COPY a /etc/hostname\n"+l, map[string]string{"a": "web1\n"}, "/srv/d", "chattr")
 	}
 	m.cycle("META /srv/d/f mode=0600\n", nil, nil)
@@ -191,7 +195,8 @@ func trapEpoch(m *machine) {
 	m.write("/srv/d/f", "x")
 	for _, ns := range []int64{0, 1, -1} {
 		for _, p := range []string{"/srv/d/f", "/srv/d"} {
-			m.must(unix.UtimesNanoAt(unix.AT_FDCWD, m.at(p), []unix.Timespec{unix.NsecToTimespec(ns), unix.NsecToTimespec(ns)}, 0))
+			m.must(unix.UtimesNanoAt(unix.AT_FDCWD, m.at(p), []unix.Timespec{unix.NsecToTimespec(ns), unix.NsecToTimespec(ns)},
+				0))
 			m.cycle("RM /srv/d\n", nil, nil)
 			if st, err := os.Stat(m.at(p)); err != nil || st.ModTime().UnixNano() != ns {
 				m.t.Errorf("%s of %d ns came back of %v, %v", p, ns, st.ModTime().UnixNano(), err)
@@ -245,7 +250,8 @@ func trapOtherFileSystem(m *machine) {
 	m.cycle("COPY a /srv/tree/other/f\nMKDIR /srv/tree/other/new\nCOPY b /srv/tree/other/new/in\nLINK z /srv/tree/other/l\nRM /srv/tree/other/dir\n",
 		map[string]string{"a": "A", "b": "B"}, func() { m.want("/srv/tree/other/f", "A") })
 	m.cycle("LINK z /srv/tree/other/f\n", nil, nil)
-	for _, l := range []string{"RM /srv/tree\n", "RM /srv/tree/other\n", "MKDIR /srv/tree purge=true\n", "COPY a /srv/tree/other\n"} {
+	for _, l := range []string{"RM /srv/tree\n", "RM /srv/tree/other\n", "MKDIR /srv/tree purge=true\n",
+		"COPY a /srv/tree/other\n"} {
 		m.refuses("COPY a /etc/hostname\n"+l, map[string]string{"a": "web1\n"}, "/srv/tree")
 	}
 	m.cycle("META /srv/tree/other mode=0700\n", nil, nil)
@@ -261,7 +267,8 @@ func (m *machine) program(p string) *exec.Cmd {
 	m.must(errors.Join(os.WriteFile(m.at(p), b, 0o755), os.Chmod(m.at(p), 0o755)))
 	c := exec.Command(m.at(p), "600")
 	err = c.Start()
-	for deadline := time.Now().Add(time.Minute); errors.Is(err, syscall.ETXTBSY) && time.Now().Before(deadline); err = c.Start() {
+	for deadline := time.Now().Add(time.Minute); errors.Is(err, syscall.ETXTBSY) &&
+		time.Now().Before(deadline); err = c.Start() {
 		c = exec.Command(m.at(p), "600") // a child of another test may have it open for writing
 	}
 	m.must(err)
@@ -330,7 +337,8 @@ func trapDeep(m *machine) {
 	}
 	m.must(unix.Close(fd))
 	before := depth(m, name)
-	if _, err := m.x.Apply(m.t.Context(), m.request("COPY a /etc/hostname\nRM /srv/deep\n", map[string]string{"a": "web1\n"}), nil, executor.Options{}, nil); err != nil {
+	if _, err := m.x.Apply(m.t.Context(), m.request("COPY a /etc/hostname\nRM /srv/deep\n",
+		map[string]string{"a": "web1\n"}), nil, executor.Options{}, nil); err != nil {
 		if !strings.Contains(err.Error(), "too long") || depth(m, name) != before {
 			m.t.Errorf("%v, and %d directories are left of %d", err, depth(m, name), before)
 		}

@@ -105,7 +105,8 @@ func TestUndoAfterAChangeInARestoredDirectory(t *testing.T) {
 	w.write("/t/d/e/f", "theirs\n")
 	w.applies("MKDIR /t purge=true\n", nil)
 	before := w.look()
-	_, err := w.x.Apply(t.Context(), request(t, "RM /t/d/e/f\nEXEC fails false\n"), nil, executor.Options{OnFailure: "undo"}, nil)
+	_, err := w.x.Apply(t.Context(), request(t, "RM /t/d/e/f\nEXEC fails false\n"), nil,
+		executor.Options{OnFailure: "undo"}, nil)
 	if err == nil {
 		t.Fatal("the run did not fail")
 	}

@@ -50,7 +50,10 @@ func (v *versions) apply(text string, want ...string) {
 	v.ran = nil
 	r := executor.Request{List: list, Repair: true, Revision: repo.Revision{Digest: list.Digest()}}
 	_, err := v.x.Apply(context.Background(), r, nil, executor.Options{}, nil)
-	if failed := slices.ContainsFunc(want, func(c string) bool { return strings.Contains(c, "bad") }); (err != nil) != failed || !slices.Equal(v.ran, want) {
+	if failed := slices.ContainsFunc(want, func(c string) bool {
+		return strings.Contains(c,
+			"bad")
+	}); (err != nil) != failed || !slices.Equal(v.ran, want) {
 		v.t.Errorf("%q ran %q and must run %q: %v", text, v.ran, want, err)
 	}
 }

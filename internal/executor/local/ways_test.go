@@ -20,7 +20,8 @@ func (w *world) twin() *world {
 	m := w.h.(*mem.Host)
 	w.must(m.SyncFS("/"))
 	c := m.Crash(rand.New(rand.NewPCG(0, 0)))
-	v := &world{t: w.t, ops: &fault.Recorder{}, hits: &touches{}, fake: true, h: c, aside: c, state: mem.New(mem.Options{})}
+	v := &world{t: w.t, ops: &fault.Recorder{}, hits: &touches{}, fake: true, h: c, aside: c,
+		state: mem.New(mem.Options{})}
 	var err error
 	v.x, err = local.New(c, v.state, local.Options{Now: time.Now, Ballast: -1})
 	w.must(err)
@@ -70,7 +71,8 @@ func TestWaysLeadToOneState(t *testing.T) {
 		edits := edited([]string{a, b, c})
 		order := func(p string) bool { return edits(p) } // regions stand in a file in the order in which they came
 		if diff := differs(spoken(v.look()), spoken(w.look()), order); len(diff) > 0 {
-			rt.Fatalf("by way of\n%s\n%s--\n%s--\n%sis not as without the second:\n%s", a, "--\n", b, c, strings.Join(diff, "\n"))
+			rt.Fatalf("by way of\n%s\n%s--\n%s--\n%sis not as without the second:\n%s", a, "--\n", b, c,
+				strings.Join(diff, "\n"))
 		}
 	})
 	if compared*4 < tried {

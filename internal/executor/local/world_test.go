@@ -254,7 +254,8 @@ func describe(f image.File, first string) string {
 	for _, k := range slices.Sorted(maps.Keys(f.Xattrs)) {
 		x = append(x, fmt.Sprintf("%s=%x", k, f.Xattrs[k]))
 	}
-	return fmt.Sprintf("%s %04o %d:%d %d %.14s %q %v attrs=%x mtime=%d %q", f.Type, f.Mode, f.UID, f.GID, f.Size, f.Digest, f.Target, x, f.Attrs, f.MTime, first)
+	return fmt.Sprintf("%s %04o %d:%d %d %.14s %q %v attrs=%x mtime=%d %q", f.Type, f.Mode, f.UID, f.GID, f.Size,
+		f.Digest, f.Target, x, f.Attrs, f.MTime, first)
 }
 
 // differs lists what is not the same in two snapshots, but for the keys that
@@ -310,5 +311,6 @@ func request(t fataler, text string) executor.Request {
 	for i := range l {
 		l[i].Source = fmt.Sprintf("list:%d", i+1)
 	}
-	return executor.Request{Target: "web1", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true}
+	return executor.Request{Target: "web1", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs,
+		Repair: true}
 }

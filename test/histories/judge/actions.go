@@ -47,7 +47,10 @@ func (h *History) Actions(list List, before, after Tree, ran []string) []string 
 // saysOtherwise reports whether a list has the action with other notifications, which also count in
 // the run that removes them.
 func (l List) saysOtherwise(s Step) bool {
-	return slices.ContainsFunc(l, func(o Step) bool { return o.Verb == "ACT" && o.Args[1] == s.Args[1] && o.Line != s.Line })
+	return slices.ContainsFunc(l, func(o Step) bool {
+		return o.Verb == "ACT" && o.Args[1] == s.Args[1] &&
+			o.Line != s.Line
+	})
 }
 
 // triggered reports whether an address changed in a run. This is unknown if another path can cause the
@@ -96,7 +99,8 @@ func Making(list List, existed map[string]bool, ran []string) []string {
 		case did && existed[s.Args[0]]:
 			wrong = append(wrong, fmt.Sprintf("the command %s ran, although the path of creates existed", s.Args[0]))
 		case !did && !existed[s.Args[0]]:
-			wrong = append(wrong, fmt.Sprintf("the command %s did not run, although the path of creates did not exist", s.Args[0]))
+			wrong = append(wrong, fmt.Sprintf("the command %s did not run, although the path of creates did not exist",
+				s.Args[0]))
 		}
 	}
 	return wrong

@@ -259,6 +259,7 @@ func within(c Change, all []Change, p string) bool {
 // BlockedBy returns the steps whose paths a plan does not change. They stay managed.
 func (l List) BlockedBy(changes []Change) List {
 	return slices.DeleteFunc(slices.Clone(l), func(s Step) bool {
-		return s.Path() == "" || !slices.ContainsFunc(changes, func(c Change) bool { return c.Action == "blocked" && c.path() == s.Path() })
+		return s.Path() == "" || !slices.ContainsFunc(changes,
+			func(c Change) bool { return c.Action == "blocked" && c.path() == s.Path() })
 	})
 }
