@@ -49,8 +49,10 @@ func TestPackagesOfAPlan(t *testing.T) {
 // TestOfferedTogether: with several packages, the first one says how many come; with an error, none does.
 func TestOfferedTogether(t *testing.T) {
 	none, two := packageIs("", ""), packageIs("2", "ii")
-	offers := host.PackageOffers{By: map[string]host.PackageOffer{"aa": {Version: "2"}, "bb": {Version: "2"}}, Additional: []string{"x", "y"}}
-	p := &Plan{Operation: journal.OpApply, Changes: []Change{packageChange("aa", none, two), packageChange("bb", none, two)}}
+	offers := host.PackageOffers{By: map[string]host.PackageOffer{"aa": {Version: "2"}, "bb": {Version: "2"}},
+		Additional: []string{"x", "y"}}
+	p := &Plan{Operation: journal.OpApply, Changes: []Change{packageChange("aa", none, two),
+		packageChange("bb", none, two)}}
 	const note = "version 2; with the 2 new packages apt installs 2 dependencies"
 	if ds := p.AddOffers(offers); len(ds) > 0 || p.Changes[0].Note != note || p.Changes[1].Note != "version 2" {
 		t.Errorf("%q, %q, %v", p.Changes[0].Note, p.Changes[1].Note, ds)
@@ -65,7 +67,8 @@ func TestOfferedTogether(t *testing.T) {
 // TestLockOutOfOtherKinds: the differences count only for accounts, and each closing package counts.
 func TestLockOutOfOtherKinds(t *testing.T) {
 	comment := []Difference{{Field: "comment"}}
-	for _, name := range []addr.Addr{"pkg:firewalld", "pkg:netplan.io", "pkg:network-manager", "pkg:ufw", "file:/etc/shadow"} {
+	for _, name := range []addr.Addr{"pkg:firewalld", "pkg:netplan.io", "pkg:network-manager", "pkg:ufw",
+		"file:/etc/shadow"} {
 		if got := LockOut(&Plan{Changes: []Change{{Action: Create, Addr: name, Differences: comment}}}); len(got) != 1 {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -91,7 +94,8 @@ func TestDisplaces(t *testing.T) {
 		"the list wants it": {Displaced{By: "web", Name: "wanted"}, "", "", true},
 	} {
 		all := []Displaced{{By: "nobody", Name: "x"}, c.displaced}
-		p := &Plan{Operation: journal.OpApply, Changes: []Change{{Action: Update, Addr: "file:/web"}, packageChange("web", none, two)}}
+		p := &Plan{Operation: journal.OpApply, Changes: []Change{{Action: Update, Addr: "file:/web"},
+			packageChange("web", none, two)}}
 		ds := p.AddDisplaced(all, func(name string) bool { return name == "wanted" })
 		got := p.Changes[1]
 		told := strings.Contains(got.Irreversible, c.irreversible) && (got.Irreversible != "") == (c.irreversible != "")

@@ -25,15 +25,16 @@ func TestMadeFile(t *testing.T) {
 		then    image.Image
 		want    bool
 	}{
-		"it made the file":    {[]journal.Entry{entryOf(line, regionIs(false, true))}, present, true},
-		"the file was there":  {[]journal.Entry{entryOf(line, regionIs(false, false))}, present, false},
-		"adopted":             {[]journal.Entry{entryOf(line, nil)}, present, false},
-		"of another kind":     {[]journal.Entry{entryOf(line, pathOf(image.Absent))}, present, false},
-		"another part made":   {[]journal.Entry{entryOf("EDIT /f line=y", regionIs(false, true))}, present, false},
-		"not there then":      {[]journal.Entry{entryOf(line, regionIs(false, true))}, *regionIs(false, true), false},
-		"no part then":        {[]journal.Entry{entryOf(line, regionIs(false, true))}, *pathOf(image.Regular), false},
-		"not an entry":        {nil, present, false},
-		"behind another part": {[]journal.Entry{entryOf("EDIT /f line=y", nil), entryOf(line, regionIs(false, true))}, present, true},
+		"it made the file":   {[]journal.Entry{entryOf(line, regionIs(false, true))}, present, true},
+		"the file was there": {[]journal.Entry{entryOf(line, regionIs(false, false))}, present, false},
+		"adopted":            {[]journal.Entry{entryOf(line, nil)}, present, false},
+		"of another kind":    {[]journal.Entry{entryOf(line, pathOf(image.Absent))}, present, false},
+		"another part made":  {[]journal.Entry{entryOf("EDIT /f line=y", regionIs(false, true))}, present, false},
+		"not there then":     {[]journal.Entry{entryOf(line, regionIs(false, true))}, *regionIs(false, true), false},
+		"no part then":       {[]journal.Entry{entryOf(line, regionIs(false, true))}, *pathOf(image.Regular), false},
+		"not an entry":       {nil, present, false},
+		"behind another part": {[]journal.Entry{entryOf("EDIT /f line=y", nil), entryOf(line, regionIs(false, true))},
+			present, true},
 	} {
 		m := planner(line).rollsBack()
 		m.in.Goal.Entries = c.entries
@@ -50,21 +51,26 @@ func TestUnderneath(t *testing.T) {
 		prepare func(*maker)
 		want    bool
 	}{
-		"nothing changed":              {"EDIT /a/f line=x", func(*maker) {}, false},
-		"a part of a changed file":     {"EDIT /a/f line=x", func(m *maker) { m.changed["file:/a/f"] = true }, true},
-		"metadata of a changed file":   {"META /a/f mode=0600", func(m *maker) { m.changed["file:/a/f"] = true }, true},
-		"the file itself":              {"RM /a/f", func(m *maker) { m.changed["file:/a/f"] = true }, false},
-		"changed metadata":             {"RM /a/f", func(m *maker) { m.changed["meta:/a/f"], m.redressed = true, true }, true},
+		"nothing changed":            {"EDIT /a/f line=x", func(*maker) {}, false},
+		"a part of a changed file":   {"EDIT /a/f line=x", func(m *maker) { m.changed["file:/a/f"] = true }, true},
+		"metadata of a changed file": {"META /a/f mode=0600", func(m *maker) { m.changed["file:/a/f"] = true }, true},
+		"the file itself":            {"RM /a/f", func(m *maker) { m.changed["file:/a/f"] = true }, false},
+		"changed metadata": {"RM /a/f", func(m *maker) { m.changed["meta:/a/f"], m.redressed = true, true },
+			true},
 		"metadata that did not change": {"RM /a/f", func(m *maker) { m.redressed = true }, false},
-		"a part and metadata":          {"EDIT /a/f line=x", func(m *maker) { m.changed["meta:/a/f"], m.redressed = true, true }, false},
-		"a part left the file":         {"RM /a/f", func(m *maker) { m.leaves["/a/f"] = image.Regular }, true},
-		"the step left the file":       {"RM /a/f", func(m *maker) { m.leaves["/a/f"], m.changed["file:/a/f"] = image.Regular, true }, false},
-		"a part and a part":            {"EDIT /a/f line=x", func(m *maker) { m.leaves["/a/f"] = image.Regular }, false},
-		"a tree above":                 {"RM /a/f", func(m *maker) { m.trees["/a"] = "t" }, true},
-		"a tree far above":             {"RM /a/b/c/f", func(m *maker) { m.trees["/a"] = "t" }, true},
-		"a tree elsewhere":             {"RM /a/f", func(m *maker) { m.trees["/b"] = "t" }, false},
-		"a tree at the path":           {"RM /a", func(m *maker) { m.trees["/a"] = "t" }, false},
-		"a package and a tree":         {"PKG web", func(m *maker) { m.trees["/a"] = "t" }, false},
+		"a part and metadata": {"EDIT /a/f line=x",
+			func(m *maker) { m.changed["meta:/a/f"], m.redressed = true, true }, false},
+		"a part left the file": {"RM /a/f", func(m *maker) { m.leaves["/a/f"] = image.Regular }, true},
+		"the step left the file": {"RM /a/f", func(m *maker) {
+			m.leaves["/a/f"],
+				m.changed["file:/a/f"] = image.Regular, true
+		}, false},
+		"a part and a part":    {"EDIT /a/f line=x", func(m *maker) { m.leaves["/a/f"] = image.Regular }, false},
+		"a tree above":         {"RM /a/f", func(m *maker) { m.trees["/a"] = "t" }, true},
+		"a tree far above":     {"RM /a/b/c/f", func(m *maker) { m.trees["/a"] = "t" }, true},
+		"a tree elsewhere":     {"RM /a/f", func(m *maker) { m.trees["/b"] = "t" }, false},
+		"a tree at the path":   {"RM /a", func(m *maker) { m.trees["/a"] = "t" }, false},
+		"a package and a tree": {"PKG web", func(m *maker) { m.trees["/a"] = "t" }, false},
 	} {
 		m := planner(c.step)
 		c.prepare(m)
@@ -83,13 +89,17 @@ func TestRearranged(t *testing.T) {
 		prepare func(*maker)
 		want    bool
 	}{
-		"the last part":       {"EDIT /f line=y", func(*maker) {}, true},
-		"another part":        {"EDIT /f line=x", func(*maker) {}, false},
-		"of another file":     {"EDIT /g line=x", func(*maker) {}, false},
-		"metadata":            {"META /f mode=0600", func(*maker) {}, false},
-		"no rollback":         {"EDIT /f line=y", func(m *maker) { m.in.Goal = nil }, false},
-		"the same content":    {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.To, To: moved.To} }, false},
-		"no file then":        {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.From} }, false},
+		"the last part":   {"EDIT /f line=y", func(*maker) {}, true},
+		"another part":    {"EDIT /f line=x", func(*maker) {}, false},
+		"of another file": {"EDIT /g line=x", func(*maker) {}, false},
+		"metadata":        {"META /f mode=0600", func(*maker) {}, false},
+		"no rollback":     {"EDIT /f line=y", func(m *maker) { m.in.Goal = nil }, false},
+		"the same content": {"EDIT /f line=y", func(m *maker) {
+			m.in.Goal.Edited["/f"] = WholeFile{From: moved.To,
+				To: moved.To}
+		}, false},
+		"no file then": {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.From} },
+			false},
 		"a part changes":      {"EDIT /f line=y", func(m *maker) { m.changed["edit:/f#line:x"] = true }, false},
 		"another part moves":  {"EDIT /f line=y", func(m *maker) { m.changed["edit:/g#line:x"] = true }, true},
 		"the metadata change": {"EDIT /f line=y", func(m *maker) { m.changed["meta:/f"] = true }, true},
@@ -108,7 +118,8 @@ func TestWholeFiles(t *testing.T) {
 	m := planner().rollsBack()
 	m.in.Goal.Edited["/f"] = WholeFile{To: image.File{Digest: "sha256:b"}}
 	m.p.Changes = []Change{
-		{Action: Restore, Addr: "edit:/f#line:x"}, {Action: Restore, Addr: "edit:/f#line:y"}, {Action: Adopt, Addr: "edit:/f#line:z"},
+		{Action: Restore, Addr: "edit:/f#line:x"}, {Action: Restore, Addr: "edit:/f#line:y"},
+		{Action: Adopt, Addr: "edit:/f#line:z"},
 		{Action: Restore, Addr: "meta:/f"}, {Action: Restore, Addr: "edit:/g#line:x"},
 	}
 	m.whole()
@@ -164,17 +175,21 @@ func TestLostAbove(t *testing.T) {
 		prepare prepare
 		want    []addr.Addr
 	}{
-		"both are lost":     {"RM /a/b/f", pathOf(image.Regular), func(*maker, map[addr.Addr]bool) {}, []addr.Addr{"file:/a", "file:/a/b"}},
-		"it does not come":  {"MKDIR /a/b/f", pathOf(image.Absent), func(*maker, map[addr.Addr]bool) {}, nil},
-		"adopted":           {"RM /a/b/f", nil, func(*maker, map[addr.Addr]bool) {}, nil},
-		"of another kind":   {"RM /a/b/f", packageIs("1", "ii"), func(*maker, map[addr.Addr]bool) {}, nil},
-		"a part":            {"EDIT /a/b/f line=x", dir, func(*maker, map[addr.Addr]bool) {}, nil},
-		"one was early":     {"RM /a/b/f", dir, func(_ *maker, early map[addr.Addr]bool) { early["file:/a"] = true }, []addr.Addr{"file:/a/b"}},
-		"one is wanted":     {"RM /a/b/f", dir, func(m *maker, _ map[addr.Addr]bool) { m.wanted["file:/a/b"] = true }, []addr.Addr{"file:/a"}},
-		"one is there":      {"RM /a/b/f", dir, now(image.Directory), []addr.Addr{"file:/a/b"}},
-		"one is unknown":    {"RM /a/b/f", dir, now(""), []addr.Addr{"file:/a/b"}},
-		"one is a file":     {"RM /a/b/f", dir, now(image.Regular), []addr.Addr{"file:/a", "file:/a/b"}},
-		"one is of others":  {"RM /a/b/f", dir, func(m *maker, _ map[addr.Addr]bool) { delete(m.now, "file:/a") }, []addr.Addr{"file:/a/b"}},
+		"both are lost": {"RM /a/b/f", pathOf(image.Regular), func(*maker, map[addr.Addr]bool) {},
+			[]addr.Addr{"file:/a", "file:/a/b"}},
+		"it does not come": {"MKDIR /a/b/f", pathOf(image.Absent), func(*maker, map[addr.Addr]bool) {}, nil},
+		"adopted":          {"RM /a/b/f", nil, func(*maker, map[addr.Addr]bool) {}, nil},
+		"of another kind":  {"RM /a/b/f", packageIs("1", "ii"), func(*maker, map[addr.Addr]bool) {}, nil},
+		"a part":           {"EDIT /a/b/f line=x", dir, func(*maker, map[addr.Addr]bool) {}, nil},
+		"one was early": {"RM /a/b/f", dir, func(_ *maker, early map[addr.Addr]bool) { early["file:/a"] = true },
+			[]addr.Addr{"file:/a/b"}},
+		"one is wanted": {"RM /a/b/f", dir, func(m *maker, _ map[addr.Addr]bool) { m.wanted["file:/a/b"] = true },
+			[]addr.Addr{"file:/a"}},
+		"one is there":   {"RM /a/b/f", dir, now(image.Directory), []addr.Addr{"file:/a/b"}},
+		"one is unknown": {"RM /a/b/f", dir, now(""), []addr.Addr{"file:/a/b"}},
+		"one is a file":  {"RM /a/b/f", dir, now(image.Regular), []addr.Addr{"file:/a", "file:/a/b"}},
+		"one is of others": {"RM /a/b/f", dir, func(m *maker, _ map[addr.Addr]bool) { delete(m.now, "file:/a") },
+			[]addr.Addr{"file:/a/b"}},
 		"one was adopted":   {"RM /a/b/f", dir, was(nil), []addr.Addr{"file:/a/b"}},
 		"one was a file":    {"RM /a/b/f", dir, was(linkedFile(1)), []addr.Addr{"file:/a/b"}},
 		"one is a tree":     {"RM /a/b/f", dir, was(tree), []addr.Addr{"file:/a/b"}},
@@ -198,8 +213,10 @@ func TestLostAbove(t *testing.T) {
 
 // TestOwnedAbove: a path of a kept tree does not come back below a step that leaves no directory for others.
 func TestOwnedAbove(t *testing.T) {
-	for step, owned := range map[string]bool{"MKDIR /d/a": false, "MKDIR /d/a purge=true": true, "RM /d/a": true, "LINK /x /d/a": true,
-		"EDIT /d/a line=x": false, "META /d/a mode=0700": false, "MKDIR /d/other purge=true": false, "MKDIR /d purge=true": false} {
+	for step, owned := range map[string]bool{"MKDIR /d/a": false, "MKDIR /d/a purge=true": true, "RM /d/a": true,
+		"LINK /x /d/a":     true,
+		"EDIT /d/a line=x": false, "META /d/a mode=0700": false, "MKDIR /d/other purge=true": false,
+		"MKDIR /d purge=true": false} {
 		m := planner(step)
 		m.wanted["file:/d/a"] = true
 		if got := m.ownedAbove("/d", "/d/a/b/f"); got != owned {
@@ -230,7 +247,8 @@ func TestEntries(t *testing.T) {
 		t.Errorf("without a tree: %v", got)
 	}
 	m.trees["/x"] = "t"
-	for dir, want := range map[string][]string{"/x": {"b", "c", "d"}, "/x/d": {"a", "b"}, "/x/d/e": {"b", "f"}, "/y": {"b"}} {
+	for dir, want := range map[string][]string{"/x": {"b", "c", "d"}, "/x/d": {"a", "b"}, "/x/d/e": {"b", "f"},
+		"/y": {"b"}} {
 		if got := m.entries(dir, now); !slices.Equal(got, want) {
 			t.Errorf("in %s: %v, want %v", dir, got, want)
 		}
@@ -260,7 +278,8 @@ func TestOriginOf(t *testing.T) {
 		t.Errorf("a package: %+v", got.Package)
 	}
 	timed := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o600, MTime: 7}}
-	if got := m.originOf(entryOf("META /f mode=0600", timed)); got.File.MTime != 0 || got.File.Mode != 0o600 || timed.File.MTime != 7 {
+	if got := m.originOf(entryOf("META /f mode=0600", timed)); got.File.MTime != 0 || got.File.Mode != 0o600 ||
+		timed.File.MTime != 7 {
 		t.Errorf("metadata: %+v of %+v", got.File, timed.File)
 	}
 	if got := m.originOf(entryOf("RM /f", timed)); got.File.MTime != 7 {
@@ -273,13 +292,15 @@ func TestOriginOf(t *testing.T) {
 
 // TestUnseen: what was observed behind a link says nothing if this plan replaces the link.
 func TestUnseen(t *testing.T) {
-	m := planner().rollsBack().is("/l", image.Symlink).is("/d", image.Directory).is("/a", image.Absent).is("/l/f", image.Regular)
+	m := planner().rollsBack().is("/l", image.Symlink).is("/d", image.Directory).is("/a", image.Absent).is("/l/f",
+		image.Regular)
 	for _, p := range []string{"/l", "/d", "/a", "/unknown"} {
 		m.in.Goal.FilesBefore[p] = image.File{Type: image.Directory}
 	}
 	m.is("/file", image.Symlink).in.Goal.FilesBefore["/file"] = image.File{Type: image.Regular}
 	m.is("/kept", image.Symlink)
-	for p, unseen := range map[string]bool{"/l/f": true, "/l/b/f": true, "/d/f": false, "/a/f": false, "/unknown/f": false, "/file/f": false,
+	for p, unseen := range map[string]bool{"/l/f": true, "/l/b/f": true, "/d/f": false, "/a/f": false,
+		"/unknown/f": false, "/file/f": false,
 		"/kept/f": false, "/l": false} {
 		if m.unseen(p) != unseen {
 			t.Errorf("%s is unseen: %t", p, !unseen)

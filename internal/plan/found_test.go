@@ -13,7 +13,8 @@ import (
 func TestFoundAtPaths(t *testing.T) {
 	m := planner().rollsBack()
 	m.in.Goal.FilesBefore = map[string]image.File{
-		"/f": {Type: image.Regular}, "/d": {Type: image.Directory}, "/gone": {Type: image.Absent}, "/link": {Type: image.Symlink},
+		"/f": {Type: image.Regular}, "/d": {Type: image.Directory}, "/gone": {Type: image.Absent},
+		"/link": {Type: image.Symlink},
 		"/tree": {Type: image.Directory, Tree: "t"}, "/tree/own": {Type: image.Regular},
 	}
 	for p, c := range map[string]struct {
@@ -21,7 +22,8 @@ func TestFoundAtPaths(t *testing.T) {
 		known bool
 	}{
 		"/f": {"", true}, "/f/below": {"/f", true}, "/d": {"", true}, "/d/below": {"", false}, "/gone/below": {"", false},
-		"/link/a/b": {"/link", true}, "/tree/a/b": {"/tree", true}, "/tree/own": {"", true}, "/other": {"", false}, "": {"", false},
+		"/link/a/b": {"/link", true}, "/tree/a/b": {"/tree", true}, "/tree/own": {"", true}, "/other": {"", false},
+		"": {"", false},
 	} {
 		to, with, known := m.foundAt(p)
 		if with != c.with || known != c.known {

@@ -128,8 +128,10 @@ func TestPlans(t *testing.T) {
 
 func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	get := func(part string) string { return parts[name+"/"+part] }
-	in := plan.Input{Operation: journal.OpApply, Desired: list(t, get("wanted")), AppliedList: list(t, get("acts")), Rules: rules{},
-		Repair: !strings.Contains(get("options"), "report"), Observed: images(t, get("observed")), Failed: map[addr.Addr]error{}}
+	in := plan.Input{Operation: journal.OpApply, Desired: list(t, get("wanted")), AppliedList: list(t, get("acts")),
+		Rules:  rules{},
+		Repair: !strings.Contains(get("options"), "report"), Observed: images(t, get("observed")),
+		Failed: map[addr.Addr]error{}}
 	in.Applied.Run, in.Applied.Entries = 3, entries(t, get("applied"))
 	in.Names = func(need addr.Addr) (out []string) {
 		for a := range pairs(get("has")) {
@@ -160,7 +162,8 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		in.Operation = journal.OpRollback
 		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), ImagesBefore: images(t, get("before")),
 			FilesBefore: map[string]image.File{}, Moved: map[string]bool{}}
-		if _, err := fmt.Sscanf(get("options"), "to=%d", &in.Goal.To); strings.HasPrefix(get("options"), "to=") && err != nil {
+		if _, err := fmt.Sscanf(get("options"), "to=%d", &in.Goal.To); strings.HasPrefix(get("options"), "to=") &&
+			err != nil {
 			t.Fatal(err)
 		}
 		in.Goal.Edited = values[plan.WholeFile](t, get("edited"))
@@ -272,7 +275,8 @@ func show(p *plan.Plan, problems interface{ Err() error }) string {
 		for _, d := range c.Differences {
 			fmt.Fprintf(&b, "\t%s: %q, then %q\n", d.Field, d.Old, d.New)
 		}
-		for _, note := range []struct{ what, text string }{{"irreversible", c.Irreversible}, {"note", c.Note}, {"by", string(c.PurgedBy)}} {
+		for _, note := range []struct{ what, text string }{{"irreversible", c.Irreversible}, {"note", c.Note},
+			{"by", string(c.PurgedBy)}} {
 			if note.text != "" {
 				fmt.Fprintf(&b, "\t%s: %s\n", note.what, note.text)
 			}

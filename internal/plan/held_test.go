@@ -36,9 +36,11 @@ func TestHolds(t *testing.T) {
 			false, plan.Update, "Release it with apt-mark unhold nginx."},
 		"no change": {moves("nginx", plan.Adopt, "PKG nginx", "", image.Package{Version: "1", Held: true}, installed("2")),
 			journal.OpApply, false, plan.Adopt, ""},
-		"its step says so": {held("PKG nginx version=2 held=false", "", installed("2")), journal.OpApply, false, plan.Update, ""},
+		"its step says so": {held("PKG nginx version=2 held=false", "", installed("2")), journal.OpApply, false,
+			plan.Update, ""},
 		"the old one said": {held("", "PKG nginx held=true", image.Package{}), journal.OpApply, false, plan.Update, ""},
-		"a rollback":       {held("", "PKG nginx", image.Package{}), journal.OpRollback, false, plan.Update, "This package is held"},
+		"a rollback": {held("", "PKG nginx", image.Package{}), journal.OpRollback, false, plan.Update,
+			"This package is held"},
 		"skipped, rollback": {held("", "PKG nginx", image.Package{}), journal.OpRollback, true, plan.Blocked,
 			"release it with apt-mark unhold nginx"},
 	} {
@@ -49,7 +51,8 @@ func TestHolds(t *testing.T) {
 			(len(problems) > 0) != (c.action == plan.Update && c.says != "") {
 			t.Errorf("%s: %s %s, %v", what, got.Action, got.Why, problems.Err())
 		}
-		if kept := what == "leaves the list"; got.Held != kept || got.NeedsOperator() != (got.Action == plan.Blocked && !kept) {
+		if kept := what == "leaves the list"; got.Held != kept ||
+			got.NeedsOperator() != (got.Action == plan.Blocked && !kept) {
 			t.Errorf("%s: held %t, stuck %t", what, got.Held, got.NeedsOperator())
 		}
 	}

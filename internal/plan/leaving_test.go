@@ -46,7 +46,8 @@ func TestLeaving(t *testing.T) {
 	gone := pathOf(image.Absent)
 	m := planner()
 	m.in.Applied.Entries = []journal.Entry{
-		entryOf("RM /d/a/f", gone), entryOf("MKDIR /d/a", gone), entryOf("RM /d/back", pathOf(image.Regular)), entryOf("RM /d/g", gone),
+		entryOf("RM /d/a/f", gone), entryOf("MKDIR /d/a", gone), entryOf("RM /d/back", pathOf(image.Regular)),
+		entryOf("RM /d/g", gone),
 		entryOf("RM /e", gone), entryOf("PKG web", gone), entryOf("MKDIR /d", gone),
 	}
 	var got []addr.Addr
@@ -66,7 +67,8 @@ func TestSwallowed(t *testing.T) {
 	m.in.Goal.FilesBefore = map[string]image.File{"/gone": {Type: image.Absent}, "/foreign": {Type: image.Absent},
 		"/dir":  {Type: image.Directory},
 		"/tree": {Type: image.Directory, Tree: "t"}, "/link": {Type: image.Symlink}}
-	for p, swallowed := range map[string]bool{"/gone/f": true, "/gone/a/b": true, "/foreign/f": false, "/dir/f": false, "/tree/f": true,
+	for p, swallowed := range map[string]bool{"/gone/f": true, "/gone/a/b": true, "/foreign/f": false, "/dir/f": false,
+		"/tree/f": true,
 		"/link/f": true, "/gone": false, "/other/f": false} {
 		if m.swallowed(p) != swallowed {
 			t.Errorf("%s is swallowed: %t", p, !swallowed)

@@ -118,7 +118,8 @@ func TestLockOut(t *testing.T) {
 		{"sysctl:net.ipv4.ip_forward", never},
 		{"exec:pam-deny", never},
 	} {
-		for _, action := range []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Remove, plan.Purge, plan.Restore, plan.Run} {
+		for _, action := range []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Remove, plan.Purge, plan.Restore,
+			plan.Run} {
 			want := c.counts == "every" || c.counts == "changed" && action != plan.Create
 			p := &plan.Plan{Changes: []plan.Change{{Action: action, Addr: c.addr}}}
 			if got := len(plan.LockOut(p)) == 1; got != want {
@@ -166,12 +167,14 @@ func TestLockOutOfWhatIsUnknown(t *testing.T) {
 	for a, want := range map[addr.Addr]bool{
 		"file:/home/ann/.ssh/authorized_keys2": true, "file:/root/.ssh": true, "member:ann/wheel": true, "user:ann": true,
 		"pkg:openssh-server": true, "meta:/etc": true,
-		"file:/etc/sudoers.d/ops": true, "unit:ssh.service": true, "file:/srv/x": false, "member:ann/audio": false, "pkg:nginx": false, "": false,
+		"file:/etc/sudoers.d/ops": true, "unit:ssh.service": true, "file:/srv/x": false, "member:ann/audio": false,
+		"pkg:nginx": false, "": false,
 	} {
 		if got := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Addr: a}}})) == 1; got != want {
 			t.Errorf("%s, unknown: %t", a, got)
 		}
-		if create := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Action: plan.Create, Addr: a}}})) == 1; create && !want {
+		if create := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Action: plan.Create, Addr: a}}})) == 1; create &&
+			!want {
 			t.Errorf("%s is created, and that counts alone", a)
 		}
 	}
@@ -181,10 +184,12 @@ func TestLockOutOfWhatIsUnknown(t *testing.T) {
 // address once.
 func TestLockOutLater(t *testing.T) {
 	p := &plan.Plan{
-		Changes: []plan.Change{{Action: plan.Create, Addr: "file:/etc/sudoers.d/a"}, {Action: plan.Create, Addr: "file:/srv/x"}},
+		Changes: []plan.Change{{Action: plan.Create, Addr: "file:/etc/sudoers.d/a"},
+			{Action: plan.Create, Addr: "file:/srv/x"}},
 		Later: []plan.Later{
 			{Action: plan.Update, Addr: "file:/etc/sudoers.d/a"}, {Addr: "file:/etc/ssh/sshd_config"},
-			{State: "file.unknown"}, {Action: plan.Run, Addr: "act:reload/ssh.service"}, {Action: plan.Adopt, Addr: "unit:ssh.service"},
+			{State: "file.unknown"}, {Action: plan.Run, Addr: "act:reload/ssh.service"},
+			{Action: plan.Adopt, Addr: "unit:ssh.service"},
 		},
 	}
 	got := plan.LockOut(p)

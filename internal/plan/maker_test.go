@@ -51,26 +51,31 @@ func TestNotesOfAChange(t *testing.T) {
 		change Change
 		want   string
 	}{
-		"nothing changes":         {Change{Action: Adopt, Addr: "pkg:web"}, ""},
-		"a package":               {Change{Action: Create, Addr: "pkg:web", To: pkg}, "installs brings elsewhere"},
-		"a package goes":          {Change{Action: Remove, Addr: "pkg:web"}, "elsewhere"},
-		"a command":               {Change{Action: Run, Addr: "exec:x"}, "brings elsewhere"},
-		"a file":                  {Change{Action: Create, Addr: "file:/f", To: pathOf(image.Regular)}, ""},
-		"metadata":                {Change{Action: Update, Addr: "meta:/f", To: pathOf(image.Regular)}, "redressed"},
-		"a tree":                  {Change{Action: Restore, Addr: "file:/f", To: tree}, "tree unlinks"},
-		"a link that was there":   {Change{Action: Update, Addr: "file:/link", To: pathOf(image.Regular)}, "relinked"},
-		"a file that was there":   {Change{Action: Update, Addr: "file:/file", To: pathOf(image.Regular)}, ""},
-		"another number":          {Change{Action: Update, Addr: "user:u", From: user(1), To: user(2)}, "numbers elsewhere"},
-		"the same number":         {Change{Action: Update, Addr: "user:u", From: user(1), To: user(1)}, "elsewhere"},
-		"a new user":              {Change{Action: Create, Addr: "user:u", From: &image.Image{User: &image.User{}}, To: user(2)}, "elsewhere"},
-		"unknown users":           {Change{Action: Update, Addr: "user:u", To: user(2)}, "elsewhere"},
-		"a user, unknown later":   {Change{Action: Update, Addr: "user:u", From: user(1)}, "elsewhere"},
-		"a group":                 {Change{Action: Update, Addr: "group:g", From: group(1, true), To: group(2, true)}, "numbers elsewhere"},
-		"the same group":          {Change{Action: Update, Addr: "group:g", From: group(1, true), To: group(1, true)}, "elsewhere"},
-		"a new group":             {Change{Action: Update, Addr: "group:g", From: group(0, false), To: group(2, true)}, "elsewhere"},
-		"a user and a group":      {Change{Action: Update, Addr: "group:g", From: user(1), To: group(2, true)}, "elsewhere"},
-		"a group and a user":      {Change{Action: Update, Addr: "user:u", From: group(1, true), To: user(2)}, "elsewhere"},
-		"names of a file":         {Change{Action: Remove, Addr: "file:/f", From: linkedFile(2), To: pathOf(image.Absent)}, "unlinks"},
+		"nothing changes":       {Change{Action: Adopt, Addr: "pkg:web"}, ""},
+		"a package":             {Change{Action: Create, Addr: "pkg:web", To: pkg}, "installs brings elsewhere"},
+		"a package goes":        {Change{Action: Remove, Addr: "pkg:web"}, "elsewhere"},
+		"a command":             {Change{Action: Run, Addr: "exec:x"}, "brings elsewhere"},
+		"a file":                {Change{Action: Create, Addr: "file:/f", To: pathOf(image.Regular)}, ""},
+		"metadata":              {Change{Action: Update, Addr: "meta:/f", To: pathOf(image.Regular)}, "redressed"},
+		"a tree":                {Change{Action: Restore, Addr: "file:/f", To: tree}, "tree unlinks"},
+		"a link that was there": {Change{Action: Update, Addr: "file:/link", To: pathOf(image.Regular)}, "relinked"},
+		"a file that was there": {Change{Action: Update, Addr: "file:/file", To: pathOf(image.Regular)}, ""},
+		"another number":        {Change{Action: Update, Addr: "user:u", From: user(1), To: user(2)}, "numbers elsewhere"},
+		"the same number":       {Change{Action: Update, Addr: "user:u", From: user(1), To: user(1)}, "elsewhere"},
+		"a new user": {Change{Action: Create, Addr: "user:u", From: &image.Image{User: &image.User{}},
+			To: user(2)}, "elsewhere"},
+		"unknown users":         {Change{Action: Update, Addr: "user:u", To: user(2)}, "elsewhere"},
+		"a user, unknown later": {Change{Action: Update, Addr: "user:u", From: user(1)}, "elsewhere"},
+		"a group": {Change{Action: Update, Addr: "group:g", From: group(1, true), To: group(2, true)},
+			"numbers elsewhere"},
+		"the same group": {Change{Action: Update, Addr: "group:g", From: group(1, true), To: group(1, true)},
+			"elsewhere"},
+		"a new group": {Change{Action: Update, Addr: "group:g", From: group(0, false), To: group(2, true)},
+			"elsewhere"},
+		"a user and a group": {Change{Action: Update, Addr: "group:g", From: user(1), To: group(2, true)}, "elsewhere"},
+		"a group and a user": {Change{Action: Update, Addr: "user:u", From: group(1, true), To: user(2)}, "elsewhere"},
+		"names of a file": {Change{Action: Remove, Addr: "file:/f", From: linkedFile(2), To: pathOf(image.Absent)},
+			"unlinks"},
 		"a part without a tree":   {Change{Action: Update, Addr: "edit:/f#line:x", To: regionIs(true, false)}, ""},
 		"a path, unknown later":   {Change{Action: Update, Addr: "file:/f"}, ""},
 		"a setting of the kernel": {Change{Action: Update, Addr: "sysctl:x"}, "elsewhere"},
@@ -82,19 +87,22 @@ func TestNotesOfAChange(t *testing.T) {
 			name string
 			set  bool
 		}{
-			{"installs", m.installs}, {"brings", m.brings}, {"redressed", m.redressed}, {"tree", len(m.trees) > 0}, {"unlinks", len(m.unlinks) > 0},
+			{"installs", m.installs}, {"brings", m.brings}, {"redressed", m.redressed}, {"tree", len(m.trees) > 0},
+			{"unlinks", len(m.unlinks) > 0},
 			{"relinked", m.relinked}, {"numbers", m.numbers[c.change.Addr]}, {"elsewhere", m.elsewhere},
 		} {
 			if flag.set {
 				got = append(got, flag.name)
 			}
 		}
-		if strings.Join(got, " ") != c.want || m.changed[c.change.Addr] != c.change.Action.Mutates() || len(m.p.Changes) != 1 {
+		if strings.Join(got, " ") != c.want || m.changed[c.change.Addr] != c.change.Action.Mutates() ||
+			len(m.p.Changes) != 1 {
 			t.Errorf("%s: %q", what, got)
 		}
 		m.add(Change{Action: Create, Addr: "file:/other", To: pathOf(image.Regular)})
 		kept := map[string]bool{"installs": m.installs, "brings": m.brings, "redressed": m.redressed}
-		if slices.ContainsFunc(slices.Collect(maps.Keys(kept)), func(f string) bool { return kept[f] != strings.Contains(c.want, f) }) {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(kept)),
+			func(f string) bool { return kept[f] != strings.Contains(c.want, f) }) {
 			t.Errorf("%s is forgotten after the next change", what)
 		}
 	}
@@ -113,14 +121,18 @@ func TestLeftAtAPath(t *testing.T) {
 		left   image.FileType
 		swept  bool
 	}{
-		"a directory":             {Change{Action: Create, Addr: "file:/d", To: pathOf(image.Directory)}, image.Directory, false},
-		"unknown":                 {Change{Action: Create, Addr: "file:/d"}, image.Regular, false},
-		"a step removes":          {Change{Action: Update, Addr: "file:/d", From: full, To: gone}, image.Absent, true},
-		"an empty directory":      {Change{Action: Remove, Addr: "file:/d", From: pathOf(image.Directory), To: gone}, image.Absent, false},
-		"our directory":           {Change{Action: Remove, Addr: "file:/d", From: ours, To: gone}, image.Absent, false},
-		"a directory of others":   {Change{Action: Remove, Addr: "file:/d", From: full, To: gone}, image.Directory, false},
-		"it becomes a file":       {Change{Action: Remove, Addr: "file:/d", From: full, To: pathOf(image.Regular)}, image.Regular, false},
-		"a file goes":             {Change{Action: Remove, Addr: "file:/d", From: linkedFile(1), To: gone}, image.Absent, false},
+		"a directory": {Change{Action: Create, Addr: "file:/d", To: pathOf(image.Directory)}, image.Directory,
+			false},
+		"unknown":        {Change{Action: Create, Addr: "file:/d"}, image.Regular, false},
+		"a step removes": {Change{Action: Update, Addr: "file:/d", From: full, To: gone}, image.Absent, true},
+		"an empty directory": {Change{Action: Remove, Addr: "file:/d", From: pathOf(image.Directory), To: gone},
+			image.Absent, false},
+		"our directory":         {Change{Action: Remove, Addr: "file:/d", From: ours, To: gone}, image.Absent, false},
+		"a directory of others": {Change{Action: Remove, Addr: "file:/d", From: full, To: gone}, image.Directory, false},
+		"it becomes a file": {Change{Action: Remove, Addr: "file:/d", From: full, To: pathOf(image.Regular)},
+			image.Regular, false},
+		"a file goes": {Change{Action: Remove, Addr: "file:/d", From: linkedFile(1), To: gone}, image.Absent,
+			false},
 		"unknown before":          {Change{Action: Remove, Addr: "file:/d", To: gone}, image.Absent, false},
 		"a part and its file":     {part(Remove, "/d", present, missing), image.Absent, false},
 		"a step of a part":        {part(Update, "/d", present, missing), image.Absent, true},
@@ -223,7 +235,8 @@ func TestTypeAfter(t *testing.T) {
 		if known != c.known || to != c.want {
 			t.Errorf("%s: %q, %t", what, to, known)
 		}
-		if m.removals.vanishes(c.entry) != (known && to == image.Absent) || m.removals.ends(c.entry) != (known && to != image.Directory) {
+		if m.removals.vanishes(c.entry) != (known && to == image.Absent) ||
+			m.removals.ends(c.entry) != (known && to != image.Directory) {
 			t.Errorf("%s: vanishes %t, ends %t", what, m.removals.vanishes(c.entry), m.removals.ends(c.entry))
 		}
 	}
@@ -241,17 +254,19 @@ func TestTakesMade(t *testing.T) {
 		takes bool
 		needs bool // the step needs its directory
 	}{
-		"made by fettle":    {gone, made, &image.Region{Present: true}, nil, true, false},
-		"in a rollback":     {gone, made, &image.Region{Present: true}, &Goal{}, false, true},
-		"it stays":          {"EDIT /d/f line=x", made, &image.Region{Present: true}, nil, false, true},
-		"not there":         {gone, made, &image.Region{}, nil, false, true},
-		"no file":           {gone, made, &image.Region{FileAbsent: true}, nil, false, false},
-		"unknown":           {gone, made, nil, nil, false, true},
-		"made by others":    {gone, entryOf("EDIT /d/f line=x", regionIs(false, false)), &image.Region{Present: true}, nil, false, true},
-		"adopted":           {gone, entryOf("EDIT /d/f line=x", nil), &image.Region{Present: true}, nil, false, true},
-		"of another origin": {gone, entryOf("EDIT /d/f line=x", pathOf(image.Absent)), &image.Region{Present: true}, nil, false, true},
-		"a path that goes":  {"RM /d/f", made, nil, nil, false, false},
-		"a path":            {"MKDIR /d/f", made, nil, nil, false, true},
+		"made by fettle": {gone, made, &image.Region{Present: true}, nil, true, false},
+		"in a rollback":  {gone, made, &image.Region{Present: true}, &Goal{}, false, true},
+		"it stays":       {"EDIT /d/f line=x", made, &image.Region{Present: true}, nil, false, true},
+		"not there":      {gone, made, &image.Region{}, nil, false, true},
+		"no file":        {gone, made, &image.Region{FileAbsent: true}, nil, false, false},
+		"unknown":        {gone, made, nil, nil, false, true},
+		"made by others": {gone, entryOf("EDIT /d/f line=x", regionIs(false, false)), &image.Region{Present: true}, nil,
+			false, true},
+		"adopted": {gone, entryOf("EDIT /d/f line=x", nil), &image.Region{Present: true}, nil, false, true},
+		"of another origin": {gone, entryOf("EDIT /d/f line=x", pathOf(image.Absent)), &image.Region{Present: true}, nil,
+			false, true},
+		"a path that goes": {"RM /d/f", made, nil, nil, false, false},
+		"a path":           {"MKDIR /d/f", made, nil, nil, false, true},
 	} {
 		m := planner(c.step)
 		s := parse(c.step)
@@ -298,19 +313,22 @@ func TestDirectoriesOfAList(t *testing.T) {
 			t.Errorf("the list makes %s: %t, %t", p, m.makes(p), m.comesBack(p))
 		}
 	}
-	for p, replaced := range map[string]bool{"/a/x": false, "/b/x": true, "/c/x": true, "/l/x": true, "/e/x": false, "/b": false,
+	for p, replaced := range map[string]bool{"/a/x": false, "/b/x": true, "/c/x": true, "/l/x": true, "/e/x": false,
+		"/b":    false,
 		"/bb/x": false} {
 		if m.replacedAbove(p) != replaced {
 			t.Errorf("a directory above %s is replaced: %t", p, m.replacedAbove(p))
 		}
 	}
 	m.is("/a", image.Regular).is("/b", image.Regular).is("/here", image.Directory)
-	for p, awaits := range map[string]bool{"/a/x": true, "/a/x/y": true, "/b/x": false, "/here/x": false, "/none/x": false} {
+	for p, awaits := range map[string]bool{"/a/x": true, "/a/x/y": true, "/b/x": false, "/here/x": false,
+		"/none/x": false} {
 		if got := m.awaits(Change{Addr: addr.File(p), To: pathOf(image.Regular)}); got != awaits {
 			t.Errorf("%s waits for a directory: %t", p, got)
 		}
 	}
-	for what, to := range map[string]*image.Image{"unknown": nil, "a part": regionIs(true, false), "nothing": pathOf(image.Absent)} {
+	for what, to := range map[string]*image.Image{"unknown": nil, "a part": regionIs(true, false),
+		"nothing": pathOf(image.Absent)} {
 		if m.awaits(Change{Addr: "file:/a/x", To: to}) {
 			t.Errorf("%s waits for a directory", what)
 		}

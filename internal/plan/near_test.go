@@ -63,7 +63,8 @@ func TestSuggestedNames(t *testing.T) {
 // that is not about a missing object has none.
 func TestSuggestedNamesOfSeveralErrors(t *testing.T) {
 	m := planner().onHost("alice", "nginx.service")
-	err := m.providers.suggested(errors.Join(needed{"user:alcie"}, errors.New("the disk is full"), needed{"unit:ngnix.service"}))
+	err := m.providers.suggested(errors.Join(needed{"user:alcie"}, errors.New("the disk is full"),
+		needed{"unit:ngnix.service"}))
 	want := "there is no alcie. Did you mean \"alice\"?\nthe disk is full\n" +
 		"there is no ngnix.service. Did you mean \"nginx.service\"?"
 	if err.Error() != want {
@@ -79,17 +80,18 @@ func TestSuggestedNamesOfTheList(t *testing.T) {
 		need addr.Addr
 		want string
 	}{
-		"a user":                          {"USER alice", "user:alcie", "alice"},
-		"a user that goes":                {"USER alice ensure=absent", "user:alcie", ""},
-		"the group of a user":             {"USER alice", "group:alcie", "alice"},
-		"a user of another group":         {"USER alice group=www", "group:alcie", ""},
-		"a user is not a unit":            {"USER alice", "unit:alcie.service", ""},
-		"the service of a package":        {"PKG nginx", "unit:ngnix.service", "nginx.service"},
-		"the timer of a package":          {"PKG nginx", "unit:ngnix.timer", ""},
-		"a program of a package":          {"PKG nginx", "program:ngnix", "nginx"},
-		"a package for an architecture":   {"PKG nginx:amd64", "program:ngnix", "nginx"},
-		"a package is not a user":         {"PKG nginx", "user:ngnix", ""},
-		"a unit file":                     {"LINK /x /etc/systemd/system/nginx.service", "unit:ngnix.service", "nginx.service"},
+		"a user":                        {"USER alice", "user:alcie", "alice"},
+		"a user that goes":              {"USER alice ensure=absent", "user:alcie", ""},
+		"the group of a user":           {"USER alice", "group:alcie", "alice"},
+		"a user of another group":       {"USER alice group=www", "group:alcie", ""},
+		"a user is not a unit":          {"USER alice", "unit:alcie.service", ""},
+		"the service of a package":      {"PKG nginx", "unit:ngnix.service", "nginx.service"},
+		"the timer of a package":        {"PKG nginx", "unit:ngnix.timer", ""},
+		"a program of a package":        {"PKG nginx", "program:ngnix", "nginx"},
+		"a package for an architecture": {"PKG nginx:amd64", "program:ngnix", "nginx"},
+		"a package is not a user":       {"PKG nginx", "user:ngnix", ""},
+		"a unit file": {"LINK /x /etc/systemd/system/nginx.service", "unit:ngnix.service",
+			"nginx.service"},
 		"a unit file elsewhere":           {"LINK /x /srv/nginx.service", "unit:ngnix.service", ""},
 		"a unit is not made by its state": {"UNIT nginx.service active=true", "unit:ngnix.service", ""},
 		"a program":                       {"LINK /x /usr/bin/nginx", "program:ngnix", "nginx"},

@@ -66,7 +66,8 @@ func TestPrevented(t *testing.T) {
 func TestForeign(t *testing.T) {
 	m := planner().rollsBack()
 	m.in.ForeignPaths = map[string]string{"/d": "notes"}
-	for kind, refused := range map[image.FileType]bool{image.Absent: false, image.Directory: false, image.Regular: true, image.Symlink: true} {
+	for kind, refused := range map[image.FileType]bool{image.Absent: false, image.Directory: false, image.Regular: true,
+		image.Symlink: true} {
 		if err := m.lacks(image.File{Type: kind}, "/d"); (err != nil) != refused {
 			t.Errorf("/d becomes %s: %v", kind, err)
 		}
@@ -93,19 +94,22 @@ func TestPostponed(t *testing.T) {
 		prepare func(*maker)
 		want    bool
 	}{
-		"a step empties it":       {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, nil, true},
-		"behind another step":     {entryOf("MKDIR /d", absentDir), []string{"RM /e", "RM /d/f"}, nil, true},
-		"it is empty":             {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, func(m *maker) { m.is("/d/f", image.Absent) }, false},
+		"a step empties it":   {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, nil, true},
+		"behind another step": {entryOf("MKDIR /d", absentDir), []string{"RM /e", "RM /d/f"}, nil, true},
+		"it is empty": {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"},
+			func(m *maker) { m.is("/d/f", image.Absent) }, false},
 		"nothing is known":        {entryOf("MKDIR /d", absentDir), []string{"RM /d/g"}, nil, false},
 		"a step beside it":        {entryOf("MKDIR /d", absentDir), []string{"RM /dd/f"}, nil, false},
 		"a step leaves something": {entryOf("MKDIR /d", absentDir), []string{"LINK /x /d/f"}, nil, false},
 		"a directory of others":   {entryOf("MKDIR /d", pathOf(image.Directory)), []string{"RM /d/f"}, nil, false},
 		"a part made by fettle":   {entryOf("MKDIR /d", absentDir), []string{"EDIT /d/f line=x ensure=absent"}, nil, true},
-		"it changes":              {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, func(m *maker) { m.changed["file:/d"] = true }, false},
-		"metadata":                {entryOf("META /d mode=0700", absentDir), []string{"RM /d/f"}, nil, false},
-		"no path before":          {entryOf("MKDIR /d", packageIs("", "")), []string{"RM /d/f"}, nil, false},
+		"it changes": {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"},
+			func(m *maker) { m.changed["file:/d"] = true }, false},
+		"metadata":       {entryOf("META /d mode=0700", absentDir), []string{"RM /d/f"}, nil, false},
+		"no path before": {entryOf("MKDIR /d", packageIs("", "")), []string{"RM /d/f"}, nil, false},
 	} {
-		m := planner(c.wanted...).is("/d/f", image.Regular).is("/dd/f", image.Regular).is("/e", image.Regular).is("/d", image.Directory)
+		m := planner(c.wanted...).is("/d/f", image.Regular).is("/dd/f", image.Regular).is("/e", image.Regular).is("/d",
+			image.Directory)
 		m.in.Observed["edit:/d/f#line:x"] = *regionIs(true, false)
 		m.now["edit:/d/f#line:x"] = entryOf("EDIT /d/f line=x", regionIs(false, true))
 		if c.prepare != nil {
@@ -128,7 +132,8 @@ func TestPostponed(t *testing.T) {
 				m.removals.emptied(s)
 			}
 		}
-		if n := len(m.p.Changes); n != 1 || m.p.Changes[0].Action != Remove || m.going["/d/f"] != strings.HasPrefix(c.wanted[0], "EDIT") {
+		if n := len(m.p.Changes); n != 1 || m.p.Changes[0].Action != Remove ||
+			m.going["/d/f"] != strings.HasPrefix(c.wanted[0], "EDIT") {
 			t.Errorf("%s: %d removals, %v", what, n, m.going)
 		}
 	}
@@ -154,11 +159,15 @@ func TestExact(t *testing.T) {
 		"a part of another kind":   {"EDIT /f line=x", to, to, *pathOf(image.Regular), to},
 		"metadata":                 {"META /f mode=0600", now, to2, then3, then3},
 		"metadata of another type": {"META /f mode=0600", now, to2, meta(3, image.Directory), to2},
-		"metadata, unknown now":    {"META /f mode=0600", image.Image{}, meta(2, image.Regular), meta(3, image.Regular), meta(2, image.Regular)},
-		"metadata, unknown then":   {"META /f mode=0600", meta(1, image.Regular), meta(2, image.Regular), image.Image{}, meta(2, image.Regular)},
-		"a purge":                  {"PKG web ensure=purged", purged, purged, *packageIs("1", "ii"), purged},
-		"the step asks for it":     {"PKG web", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"), *packageIs("1", "ii")},
-		"it asks for another one":  {"PKG other", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"), *packageIs("2", "ii")},
+		"metadata, unknown now": {"META /f mode=0600", image.Image{}, meta(2, image.Regular), meta(3, image.Regular),
+			meta(2, image.Regular)},
+		"metadata, unknown then": {"META /f mode=0600", meta(1, image.Regular), meta(2, image.Regular), image.Image{},
+			meta(2, image.Regular)},
+		"a purge": {"PKG web ensure=purged", purged, purged, *packageIs("1", "ii"), purged},
+		"the step asks for it": {"PKG web", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"),
+			*packageIs("1", "ii")},
+		"it asks for another one": {"PKG other", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"),
+			*packageIs("2", "ii")},
 	} {
 		m, s := planner(c.step).rollsBack(), parse(c.step)
 		m.in.Rules = fixed{}
@@ -230,7 +239,8 @@ func TestStays(t *testing.T) {
 		t.Errorf("in a list: %+v", m.p.Changes)
 	}
 	m.rollsBack()
-	if !m.removals.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.refusals.problems) != 1 || m.refusals.problems[0].Line != e.Step {
+	if !m.removals.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.refusals.problems) != 1 ||
+		m.refusals.problems[0].Line != e.Step {
 		t.Errorf("in a rollback: %+v", m.refusals.problems)
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 // moves returns the change of a package from one image to another.
 func moves(name string, action plan.Action, step, applied string, from, to image.Package) plan.Change {
-	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: step, Applied: applied, Source: "fettle.hcl:7",
-		From: &image.Image{Package: &from}, To: &image.Image{Package: &to}}
+	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: step, Applied: applied,
+		Source: "fettle.hcl:7",
+		From:   &image.Image{Package: &from}, To: &image.Image{Package: &to}}
 }
 
 func installed(version string) image.Package { return image.Package{Version: version, Status: "ii"} }
@@ -37,7 +38,8 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 	remains := func(r image.Remains) plan.PackageAnswers {
 		return plan.PackageAnswers{Remains: map[string]image.Remains{"nginx": r}}
 	}
-	files, both := image.Remains{Conffiles: []string{"/etc/a"}}, image.Remains{Conffiles: []string{"/etc/a"}, Dirs: []string{"/var/a"}}
+	files, both := image.Remains{Conffiles: []string{"/etc/a"}},
+		image.Remains{Conffiles: []string{"/etc/a"}, Dirs: []string{"/var/a"}}
 	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package.AlsoChanged = also; return c }
 	along := func(all map[string]plan.AlongsideChange) plan.PackageAnswers { return plan.PackageAnswers{Along: all} }
 	for what, c := range map[string]struct {
@@ -51,9 +53,11 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		"data too": {leaving(), remains(both),
 			`its configuration in /etc/a and data in /var/a stay; to delete them: apt-get purge nginx, or ensure = "purged"`,
 			""},
-		"unread":             {leaving(), plan.PackageAnswers{Unknown: "no dpkg"}, "fettle could not list the files that stay: no dpkg", ""},
+		"unread": {leaving(), plan.PackageAnswers{Unknown: "no dpkg"},
+			"fettle could not list the files that stay: no dpkg", ""},
 		"a purge of nothing": {purged(), remains(image.Remains{}), "", ""},
-		"a purge":            {purged(), remains(both), "", "the purge deletes its configuration in /etc/a and data in /var/a"},
+		"a purge": {purged(), remains(both), "",
+			"the purge deletes its configuration in /etc/a and data in /var/a"},
 		"a script": {purged(), remains(image.Remains{Purges: true}), "",
 			"a script of the package runs at the purge and can delete its data"},
 		"a purge, unread": {purged(), plan.PackageAnswers{Unknown: "no dpkg"}, "",
@@ -73,7 +77,8 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 			along(map[string]plan.AlongsideChange{"lib": {}}), "lib 3 is installed again", ""},
 		"goes back": {with(leaving(), map[string]string{"lib": "3"}),
 			along(map[string]plan.AlongsideChange{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
-		"of another":      {leaving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
+		"of another": {leaving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1", Other: true}}),
+			"lib is also removed", ""},
 		"of another, new": {arriving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1", Other: true}}), "", ""},
 		"not of it":       {leaving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1"}}), "", ""},
 		"stays": {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}),
@@ -86,7 +91,8 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 			t.Errorf("%s: %q, %q: %v", what, p.Changes[0].Note, p.Changes[0].Irreversible, problems)
 		}
 	}
-	p := &plan.Plan{Changes: []plan.Change{with(leaving(), map[string]string{"lib": ""}), with(leaving(), map[string]string{"lib": ""})}}
+	p := &plan.Plan{Changes: []plan.Change{with(leaving(), map[string]string{"lib": ""}),
+		with(leaving(), map[string]string{"lib": ""})}}
 	both2 := along(map[string]plan.AlongsideChange{"lib": {Version: "1"}})
 	both2.Remains = map[string]image.Remains{"lib": files}
 	if p.AddPackageAnswers(both2); p.Changes[0].Note != "lib is also removed, the configuration in /etc/a of lib stays" ||
@@ -116,12 +122,13 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 			"apt would also remove other, which needs it and which this plan does not remove"},
 		"by one of each": {leaving(), journal.OpApply, []string{"wanted", "other"}, false, false, true,
 			"apt would also remove wanted, other, which need it"},
-		"a step, wanted":       {purged(), journal.OpApply, []string{"wanted"}, false, true, false, "remove wanted first"},
-		"a step":               {purged(), journal.OpApply, []string{"other"}, false, true, false, "remove other first"},
-		"a rollback":           {leaving(), journal.OpRollback, []string{"other"}, false, true, false, "remove other first"},
-		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true, "it cannot be restored now"},
-		"a rollback, wanted":   {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
-		"a step, skipping":     {purged(), journal.OpApply, []string{"other"}, true, true, false, "remove other first"},
+		"a step, wanted": {purged(), journal.OpApply, []string{"wanted"}, false, true, false, "remove wanted first"},
+		"a step":         {purged(), journal.OpApply, []string{"other"}, false, true, false, "remove other first"},
+		"a rollback":     {leaving(), journal.OpRollback, []string{"other"}, false, true, false, "remove other first"},
+		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true,
+			"it cannot be restored now"},
+		"a rollback, wanted": {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
+		"a step, skipping":   {purged(), journal.OpApply, []string{"other"}, true, true, false, "remove other first"},
 	} {
 		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
 		problems := p.AddPackageAnswers(plan.PackageAnswers{Needed: map[string][]string{"nginx": c.by}, SkipBlocked: c.skip,
@@ -132,7 +139,8 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v", what, got.Action, got.Why, problems.Err())
 		}
 		stuck := c.blocked && strings.Contains(got.Why, "apt would also remove")
-		if got.NeedsOperator() != stuck || (len(p.NeedingOperator()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
+		if got.NeedsOperator() != stuck || (len(p.NeedingOperator()) > 0) != stuck || c.blocked &&
+			(got.From != nil || got.To != nil) {
 			t.Errorf("%s: stuck %t, %+v", what, got.NeedsOperator(), got)
 		}
 		if c.refused && (problems[0].Range.Start.Line != 7 || problems[0].Line == "") {

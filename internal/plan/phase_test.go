@@ -94,7 +94,8 @@ func TestSummaryOfAPlan(t *testing.T) {
 	every := map[plan.Action]bool{
 		plan.Create: true, plan.Update: true, plan.Repair: true, plan.Remove: true, plan.Purge: true, plan.Restore: true,
 		plan.Run: true, plan.Reboot: true,
-		plan.Verify: false, plan.Wait: false, plan.Adopt: false, plan.Forget: false, plan.Blocked: false, plan.Drift: false, "": false,
+		plan.Verify: false, plan.Wait: false, plan.Adopt: false, plan.Forget: false, plan.Blocked: false, plan.Drift: false,
+		"": false,
 	}
 	for action, changes := range every {
 		p := &plan.Plan{Changes: []plan.Change{{Action: action, Addr: "file:/f", Irreversible: "why"}}}
@@ -145,7 +146,8 @@ func TestMetadataAsItWas(t *testing.T) {
 	if got := plan.WithEarlierMetadata(now, then).File; len(got.Xattrs) != 0 {
 		t.Errorf("%+v", got)
 	}
-	for what, other := range map[string]image.Image{"a directory": {File: &image.File{Type: image.Directory}}, "nothing": {}} {
+	for what, other := range map[string]image.Image{"a directory": {File: &image.File{Type: image.Directory}},
+		"nothing": {}} {
 		if got := plan.WithEarlierMetadata(now, other); got.File != now.File {
 			t.Errorf("%s: %+v", what, got.File)
 		}

@@ -55,7 +55,8 @@ func TestReleasedPaths(t *testing.T) {
 	if !m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("%+v", m.p.Changes)
 	}
-	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil || c.Applied != "" {
+	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil ||
+		c.Applied != "" {
 		t.Errorf("%+v", c)
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Regular)

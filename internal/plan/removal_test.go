@@ -57,8 +57,9 @@ func TestDirectoriesWithOthers(t *testing.T) {
 			m.changed["file:/d/a"], m.changed["file:/d/b"], m.remain["/d/b"] = true, true, true
 		}, true},
 		"an empty directory": {*pathOf(image.Directory), func(*maker) {}, false},
-		"a file":             {image.Image{File: &image.File{Type: image.Regular, Entries: []string{"a"}}}, func(*maker) {}, false},
-		"a package":          {*packageIs("1", "ii"), func(*maker) {}, false},
+		"a file": {image.Image{File: &image.File{Type: image.Regular, Entries: []string{"a"}}}, func(*maker) {},
+			false},
+		"a package": {*packageIs("1", "ii"), func(*maker) {}, false},
 	} {
 		m := planner()
 		c.change(m)
@@ -71,7 +72,8 @@ func TestDirectoriesWithOthers(t *testing.T) {
 // TestReasonToStay: an address that fettle found in sync stays, with the reason: fettle may have created
 // it only if it installed a package or ran a command before.
 func TestReasonToStay(t *testing.T) {
-	const before, unchanged, tree = "it was like this before fettle", "fettle did not change it", "with a directory above it"
+	const before, unchanged, tree = "it was like this before fettle", "fettle did not change it",
+		"with a directory above it"
 	first := func(line string, origin *image.Image, run int) journal.Entry {
 		e := entryOf(line, origin)
 		e.FirstRun = run
@@ -148,8 +150,9 @@ func TestPurgedEntries(t *testing.T) {
 		"in a rollback":   {line, now, func(m *maker) { m.rollsBack() }, ""},
 		"not a directory": {line, *packageIs("1", "ii"), func(*maker) {}, ""},
 		"applied":         {line, now, func(m *maker) { m.now["file:/d"] = entryOf(line, nil) }, "drift /d/other"},
-		"repaired":        {line, now, func(m *maker) { m.now["file:/d"], m.in.Repair = entryOf(line, nil), true }, "purge /d/other"},
-		"changed step":    {line, now, func(m *maker) { m.now["file:/d"] = entryOf("MKDIR /d", nil) }, "purge /d/other"},
+		"repaired": {line, now, func(m *maker) { m.now["file:/d"], m.in.Repair = entryOf(line, nil), true },
+			"purge /d/other"},
+		"changed step": {line, now, func(m *maker) { m.now["file:/d"] = entryOf("MKDIR /d", nil) }, "purge /d/other"},
 	} {
 		m := planner(c.line, "EDIT /d/mine line=x")
 		m.changed["file:/d/gone"], m.wanted["file:/d/listed"] = true, true
