@@ -101,7 +101,7 @@ flag also works on an enrolled host, then without --hub.
 of the host can read the token.`,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.enrol(c.Context(), f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return enrolHost(c.Context(), s, f) },
 	}
 	c.Flags().StringVar(&f.hub, "hub", "", "the `URL` of a hub")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for standard input")
@@ -113,7 +113,7 @@ of the host can read the token.`,
 	return c
 }
 
-func (s *session) enrol(ctx context.Context, f enrolFlags) error {
+func enrolHost(ctx context.Context, s *session, f enrolFlags) error {
 	if f.adopt && f.hub == "" && f.token == "" && f.tokenFile == "" {
 		return adoptEnrolled(s)
 	}

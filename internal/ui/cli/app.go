@@ -194,8 +194,8 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{printer: &printer{app: a}, args: args, command: typed(args, nil), sudo: &sudoAnswer{},
-		fleet: &hubAnswer{}}
+	s := &session{printer: &printer{app: a}, typedLine: typedLine{args: args, command: typed(args, nil)},
+		links: links{sudo: &sudoAnswer{}, fleet: &hubAnswer{}}}
 	defer s.closeRemote()
 	build := newRoot
 	if len(args) > 0 && args[0] == ssh.ServeCommand {

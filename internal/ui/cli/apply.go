@@ -114,8 +114,8 @@ uncommitted changes. Without a terminal, --yes is required.`,
 
 // adoptFlag adds the operator's consent to replacing what another repository or target
 // applied.
-func (s *session) adoptFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.adopt, "replace-applied-state", false,
+func (f *policyFlags) adoptFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&f.adopt, "replace-applied-state", false,
 		"replace the applied state of another repository or target, and remove what the list does not contain")
 }
 
@@ -152,7 +152,7 @@ func runApply(s *session, c *cobra.Command, f applyFlags, a []string) error {
 	}
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s.printer), f.verify
 	req.Guards = f.guards()
-	return s.apply(ctx, req, "", f.runFlags, o)
+	return applyRequest(ctx, s, req, "", f.runFlags, o)
 }
 
 func applySaved(ctx context.Context, s *session, f applyFlags, o executor.Options, file string) error {
@@ -173,7 +173,7 @@ func applySaved(ctx context.Context, s *session, f applyFlags, o executor.Option
 	}
 	req.Diffs, req.Verify, o.Exact = f.wants(s.printer), req.Verify || f.verify, true
 	req.Adopt = req.Adopt || s.adopt
-	return s.apply(ctx, req, saved.digest, f.runFlags, o)
+	return applyRequest(ctx, s, req, saved.digest, f.runFlags, o)
 }
 
 // reconnect reaches the other machine for which a plan was saved. It is never done on
@@ -188,9 +188,10 @@ func reconnect(ctx context.Context, s *session, target string) error {
 	return err
 }
 
-// apply plans, shows, asks and runs. With the digest of a saved plan it refuses
+// applyRequest plans, shows, asks and runs. With the digest of a saved plan it refuses
 // any other; "" takes what planning gives.
-func (s *session) apply(ctx context.Context, req executor.Request, saved string, f runFlags, o executor.Options) error {
+func applyRequest(ctx context.Context, s *session, req executor.Request, saved string, f runFlags,
+	o executor.Options) error {
 	o, err := lockOut(s, f, f.withPolicy(o, req.Policy), req.Policy)
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 			return rep, err
 		})
 		if err == nil && s.remote != nil && o.LockOut > 0 {
-			return s.confirmAnew(ctx, rep)
+			return confirmAnew(ctx, s, rep)
 		}
 		if err != nil || f.yes {
 			return err

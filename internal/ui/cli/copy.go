@@ -47,7 +47,9 @@ Copied files are not part of the applied state: plans and rollbacks ignore them.
 Put files that must be kept into the repository.`,
 		Example: "  fettle copy -t 'web*' motd /etc/motd\n  fettle copy -t web1 --mode 0755 a.sh b.sh /usr/local/bin/\n  fettle copy -t 'web*' --from /var/log/dpkg.log logs",
 		Args:    args(2, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.copy(c.Context(), f, a[:len(a)-1], a[len(a)-1]) },
+		RunE: func(c *cobra.Command, a []string) error {
+			return copyFiles(c.Context(), s, f, a[:len(a)-1], a[len(a)-1])
+		},
 	}
 	f.many.flags(c)
 	s.frozenFlag(c)
@@ -60,7 +62,7 @@ Put files that must be kept into the repository.`,
 	return c
 }
 
-func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest string) error {
+func copyFiles(ctx context.Context, s *session, f copyFlags, sources []string, dest string) error {
 	if f.from {
 		return copyFrom(ctx, s, f, sources, dest)
 	}
@@ -84,7 +86,7 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 	if f.dryRun {
 		return wouldCopy(ctx, s, f, sources, files)
 	}
-	return s.each(ctx, f.many, hostTask{doing: "Copying to", verb: "Copied to",
+	return onEach(ctx, s, f.many, hostTask{doing: "Copying to", verb: "Copied to",
 		words: map[fanout.Status]string{fanout.OK: "in sync"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			return m.put(ctx, x, sources, files)
@@ -175,7 +177,7 @@ func copyFrom(ctx context.Context, s *session, f copyFlags, sources []string, de
 		}
 		return wouldRun(s.printer, cmd, names)
 	}
-	return s.each(ctx, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true,
+	return onEach(ctx, s, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true,
 		words: map[fanout.Status]string{fanout.OK: "copied"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			for _, src := range sources {

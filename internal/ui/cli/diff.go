@@ -164,7 +164,7 @@ func diffTarget(ctx context.Context, s *session, sides [2]*source, target string
 		if !slices.Contains(names, target) {
 			continue // not yet, or no longer, a target: an empty list
 		}
-		res, err := s.compile(ctx, side.tree, target)
+		res, err := compileTarget(ctx, s, side.tree, target)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func runFacts(ctx context.Context, s *session, many manyFlags, names []string) e
 	if s.isMany() {
 		return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"},
 			func(ctx context.Context, m *member, _ executor.Executor) outcome {
-				doc, err := m.facts(ctx, names)
+				doc, err := factsOf(ctx, m.session, names)
 				if err != nil {
 					return failed(err)
 				}
@@ -54,7 +54,7 @@ func runFacts(ctx context.Context, s *session, many manyFlags, names []string) e
 	if _, err := s.connected(ctx, s.target); err != nil {
 		return err
 	}
-	doc, err := s.facts(ctx, names)
+	doc, err := factsOf(ctx, s, names)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func runFacts(ctx context.Context, s *session, many manyFlags, names []string) e
 	return nil
 }
 
-// facts returns the named facts of the machine that is worked on, or all facts if there are no names.
-func (s *session) facts(ctx context.Context, names []string) (factsDoc, error) {
+// factsOf returns the named facts of the machine that is worked on, or all facts if there are no names.
+func factsOf(ctx context.Context, s *session, names []string) (factsDoc, error) {
 	doc := factsDoc{Format: "fettle.facts/1", Facts: map[string]json.RawMessage{}}
 	var all map[string]cty.Value
 	if s.remote != nil {

@@ -50,7 +50,7 @@ func freezeAll(ctx context.Context, s *session, names []string, r document.Freez
 	if r.Reason == "" {
 		return refuse("Give one for the other operators: --reason TEXT", "cannot freeze all targets without a reason")
 	}
-	return s.onFleet("freeze", names, func(hub *client.Client) (document.Done, error) {
+	return changeFleet(s, "freeze", names, func(hub *client.Client) (document.Done, error) {
 		return client.Post(ctx, hub, route.FreezeAll(), r)
 	})
 }
@@ -67,7 +67,7 @@ of single targets.`,
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if all {
-				return s.onFleet("unfreeze", a, func(hub *client.Client) (document.Done, error) {
+				return changeFleet(s, "unfreeze", a, func(hub *client.Client) (document.Done, error) {
 					return client.Post(c.Context(), hub, route.UnfreezeAll(), document.ReasonRequest{})
 				})
 			}
@@ -78,8 +78,8 @@ of single targets.`,
 	return c
 }
 
-// onFleet does something to the whole fleet, so it takes no targets.
-func (s *session) onFleet(did string, names []string, f func(*client.Client) (document.Done, error)) error {
+// changeFleet does something to the whole fleet, so it takes no targets.
+func changeFleet(s *session, did string, names []string, f func(*client.Client) (document.Done, error)) error {
 	if len(names)+len(s.words) > 0 {
 		return refuse("Leave --all out, or the targets", "cannot "+did+" all targets and some of them at once")
 	}

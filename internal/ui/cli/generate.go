@@ -110,7 +110,7 @@ func (g *generation) run(ctx context.Context) error {
 // pass runs the generators that have not run yet. Only the errors of the last pass count: the first
 // pass lacks their output.
 func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
-	src, err := g.openWorkTree(ctx)
+	src, err := openWorkTree(ctx, g.session)
 	if err != nil {
 		return false, err
 	}

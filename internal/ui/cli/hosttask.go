@@ -21,8 +21,8 @@ type hostTask struct {
 	one         func(ctx context.Context, m *member, x executor.Executor) outcome
 }
 
-// each runs a task on the targets of -t, otherwise on this machine.
-func (s *session) each(ctx context.Context, many manyFlags, e hostTask) error {
+// onEach runs a task on the targets of -t, otherwise on this machine.
+func onEach(ctx context.Context, s *session, many manyFlags, e hostTask) error {
 	if len(s.words) == 0 || s.connectOpts.ssh != "" {
 		return alone(ctx, s, e)
 	}

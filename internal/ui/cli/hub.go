@@ -210,8 +210,8 @@ func selectMany(c *cobra.Command) *cobra.Command {
 }
 
 // selectedOnHub is what -t says for a hub, which reads no files of this machine.
-func (s *session) selectedOnHub() ([]string, error) {
-	sel, err := selection.Parse(s.words)
+func (f *targetFlags) selectedOnHub() ([]string, error) {
+	sel, err := selection.Parse(f.words)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *session) selectedOnHub() ([]string, error) {
 		return nil, refuse("Write the content of the file after -t",
 			fmt.Sprintf("cannot select @%s: a hub cannot read files of this host", files[0]))
 	}
-	return s.words, nil
+	return f.words, nil
 }
 
 // watchEvery is how often what is watched is asked for.

@@ -47,12 +47,12 @@ does not overwrite it.`,
 					dir = a[0]
 				}
 			}
-			return s.init(c.Context(), dir)
+			return initRepository(c.Context(), s, dir)
 		},
 	}
 }
 
-func (s *session) init(ctx context.Context, dir string) error {
+func initRepository(ctx context.Context, s *session, dir string) error {
 	files, err := starterFiles()
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ const confirmPause = 2 * time.Second
 
 // confirmAnew confirms a run that may have locked users out over a new connection, which proves that a
 // login is possible. If there is no connection in time, the machine undoes the run.
-func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
+func confirmAnew(ctx context.Context, s *session, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Unix(0, rep.ConfirmBy), late)
 	defer cancel()
 	for {
-		err := s.confirmOver(ctx)
+		err := confirmOver(ctx, s)
 		if err == nil {
 			s.printf("A new connection reached %s, so run %d stays.\n", s.at, rep.Run)
 			return nil
@@ -150,7 +150,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	}
 }
 
-func (s *session) confirmOver(ctx context.Context) error {
+func confirmOver(ctx context.Context, s *session) error {
 	x, err := connect(ctx, s, s.at, false)
 	if err != nil {
 		return err

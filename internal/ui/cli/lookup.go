@@ -77,7 +77,7 @@ snapshot is missing, cannot be used, or is older than the max_age of its lookup.
 
 // lookups opens the files as they are and finds the lookups that are meant.
 func lookups(ctx context.Context, s *session, names []string) (*source, []langsource.Lookup, error) {
-	src, err := s.openWorkTree(ctx)
+	src, err := openWorkTree(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +105,7 @@ func lookups(ctx context.Context, s *session, names []string) (*source, []langso
 }
 
 // openWorkTree is openSource for commands that write into the repository.
-func (s *session) openWorkTree(ctx context.Context) (*source, error) {
+func openWorkTree(ctx context.Context, s *session) (*source, error) {
 	if s.rev != "" {
 		return nil, refuse("Omit --rev, and commit the written files",
 			"cannot write into a revision: this is about the files as they are")

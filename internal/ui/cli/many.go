@@ -63,7 +63,7 @@ func (f *manyFlags) options() (fanout.Options, error) {
 }
 
 // isMany tells whether the command line names a selection of targets.
-func (s *session) isMany() bool { return len(s.words) > 0 && s.target == "" }
+func (f *targetFlags) isMany() bool { return len(f.words) > 0 && f.target == "" }
 
 // targetSet is the targets that a command works on, each with a session of its own.
 type targetSet struct {

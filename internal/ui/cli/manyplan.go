@@ -160,7 +160,7 @@ func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Opti
 	do := func(ctx context.Context, m *member, x executor.Executor, w *seen) (*executor.Report, error) {
 		rep, err := x.Apply(ctx, w.request, w.plan, w.options, func(executor.Event) {})
 		if err == nil && m.remote != nil && w.options.LockOut > 0 {
-			err = m.confirmAnew(ctx, rep)
+			err = confirmAnew(ctx, m.session, rep)
 		}
 		return rep, err
 	}

@@ -171,7 +171,7 @@ func addModule(ctx context.Context, s *session, name, from, version string) erro
 		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE",
 			fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
 	}
-	src, err := s.openWorkTree(ctx)
+	src, err := openWorkTree(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func addModule(ctx context.Context, s *session, name, from, version string) erro
 }
 
 func updateModules(ctx context.Context, s *session, names []string, version string) error {
-	src, err := s.openWorkTree(ctx)
+	src, err := openWorkTree(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func reboot(ctx context.Context, s *session, f rebootFlags) error {
 	if err := s.ask(ctx, f.yes, "Reboot "+machinesText(names)+"?"); err != nil {
 		return err
 	}
-	return s.each(ctx, f.many, hostTask{doing: "Rebooting", verb: "Rebooted",
+	return onEach(ctx, s, f.many, hostTask{doing: "Rebooting", verb: "Rebooted",
 		words: map[fanout.Status]string{fanout.Changed: "rebooted"},
 		one:   func(ctx context.Context, m *member, x executor.Executor) outcome { return m.reboot(ctx, x, cmd, f) }})
 }

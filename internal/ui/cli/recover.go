@@ -22,7 +22,7 @@ recover, it does nothing.`,
 			if c.Flags().Changed("on-crash") {
 				o.OnCrash = onCrash.value
 			}
-			return withExecutor(c.Context(), s, func(x executor.Executor) error { return s.recover(c, x, o) })
+			return withExecutor(c.Context(), s, func(x executor.Executor) error { return recoverHost(s, c, x, o) })
 		},
 	}
 	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it; without this flag, the setting of the run applies")
@@ -30,7 +30,7 @@ recover, it does nothing.`,
 	return c
 }
 
-func (s *session) recover(c *cobra.Command, x executor.Executor, o executor.Options) error {
+func recoverHost(s *session, c *cobra.Command, x executor.Executor, o executor.Options) error {
 	settled := false
 	err := execute(s, nil, "Finished", func(show func(executor.Event)) (*executor.Report, error) {
 		rep, err := x.Recover(c.Context(), o, show)

@@ -75,14 +75,14 @@ func isThisHost(s *printer, target string) bool {
 }
 
 // given reads --ssh, as one would write it behind ssh.
-func (s *session) given() (way, error) {
-	a := way{Address: ssh.Address{Host: s.connectOpts.ssh, Sudo: s.connectOpts.sudo}}
+func (l *links) given() (way, error) {
+	a := way{Address: ssh.Address{Host: l.connectOpts.ssh, Sudo: l.connectOpts.sudo}}
 	if user, host, ok := strings.Cut(a.Host, "@"); ok {
 		a.User, a.Host = user, host
 	}
 	if err := (query.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
 		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config",
-			fmt.Sprintf("cannot use --ssh %q: %v", s.connectOpts.ssh, err))
+			fmt.Sprintf("cannot use --ssh %q: %v", l.connectOpts.ssh, err))
 	}
 	return a, nil
 }
@@ -261,8 +261,8 @@ func endedText(s *printer, host string, e wire.Ended) string {
 }
 
 // closeRemote ends the connection of this command line.
-func (s *session) closeRemote() {
-	if s.remote != nil {
-		_ = s.remote.Close()
+func (l *links) closeRemote() {
+	if l.remote != nil {
+		_ = l.remote.Close()
 	}
 }

@@ -41,13 +41,13 @@ func (w way) String() string {
 
 // wayTo returns the way to a target. The repository has priority over the fleet. here is true if a
 // target without an address is this machine.
-func (s *session) wayTo(t query.Target, here bool) (way, error) {
+func (l *links) wayTo(t query.Target, here bool) (way, error) {
 	switch {
-	case s.connectOpts.via.value == viaHub, s.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
+	case l.connectOpts.via.value == viaHub, l.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
 		return way{hub: t.Name}, nil
 	case t.SSH != nil:
 		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo ||
-			s.connectOpts.sudo, Options: t.SSH.Options}}, nil
+			l.connectOpts.sudo, Options: t.SSH.Options}}, nil
 	case here:
 		return way{here: true}, nil
 	}

@@ -63,7 +63,7 @@ apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`
   fettle run -t 'web*' drain seconds=60
   fettle run -t 'web*' rolling-restart name=nginx batch=1`,
 		Args: args(0, -1),
-		RunE: func(c *cobra.Command, a []string) error { return s.run(c, f, a) },
+		RunE: func(c *cobra.Command, a []string) error { return runProgram(s, c, f, a) },
 	}
 	f.many.flags(c)
 	fl := c.Flags()
@@ -81,11 +81,11 @@ apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`
 }
 
 // frozenFlag defines --ignore-freeze, for commands that change machines outside of runs.
-func (s *session) frozenFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.ignoreFreeze, "ignore-freeze", false, "work on frozen hosts as well")
+func (f *policyFlags) frozenFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&f.ignoreFreeze, "ignore-freeze", false, "work on frozen hosts as well")
 }
 
-func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
+func runProgram(s *session, c *cobra.Command, f runningFlags, a []string) error {
 	switch {
 	case f.list:
 		if err := aside(c, "--list", compileFlags(), []string{"target", "via"}); err != nil {

@@ -92,7 +92,7 @@ func actionOne(ctx context.Context, s *session, f runningFlags, src *source, nam
 	if err != nil {
 		return err
 	}
-	cmd, a, real, err := s.call(in, f, name, params)
+	cmd, a, real, err := actionCommand(s, in, f, name, params)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (cr *targetSet) calls(f runningFlags, name string, params map[string]string
 		if err != nil {
 			return executor.Command{}, nil, err
 		}
-		cmd, _, real, err := m.call(in, f, name, params)
+		cmd, _, real, err := actionCommand(m.session, in, f, name, params)
 		if err != nil || !f.dryRun || real {
 			return cmd, nil, err
 		}
@@ -156,9 +156,9 @@ func callAction(s *printer, q compile.ActionQuery) (compile.ActionCall, diag.Lis
 	return compile.Ask(by, q)
 }
 
-// call is the command of an action; real tells, of a dry run, that it is commands which
+// actionCommand is the command of an action; real tells, of a dry run, that it is commands which
 // say what the action would do.
-func (s *session) call(in compile.Input, f runningFlags, name string,
+func actionCommand(s *session, in compile.Input, f runningFlags, name string,
 	params map[string]string) (cmd executor.Command, a query.Action, real bool, err error) {
 	in.NeedSecrets = true
 	call, ds := callAction(s.printer, compile.ActionQuery{Input: in, Name: name, Params: params, DryRun: f.dryRun})

@@ -88,8 +88,8 @@ func checkCalled(found []query.Declared, params map[string]string) error {
 
 // hideTyped removes the values of secret parameters from the command line for the histories, and
 // returns the values.
-func (s *session) hideTyped(params []query.Param, given map[string]string) []string {
-	secret, values := maps.Clone(s.secret), []string{}
+func (l *typedLine) hideTyped(params []query.Param, given map[string]string) []string {
+	secret, values := maps.Clone(l.secret), []string{}
 	for _, p := range params {
 		if p.Secret && given[p.Name] != "" {
 			if secret == nil {
@@ -99,7 +99,7 @@ func (s *session) hideTyped(params []query.Param, given map[string]string) []str
 			values = append(values, given[p.Name])
 		}
 	}
-	s.secret, s.command = secret, typed(s.args, secret)
+	l.secret, l.command = secret, typed(l.args, secret)
 	return values
 }
 

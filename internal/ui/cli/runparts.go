@@ -44,7 +44,7 @@ type partDoc struct {
 // runParts runs a command of an open repository, which it closes.
 func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *foundCommand,
 	params map[string]string) error {
-	legs, err := s.parts(f, src, c, params)
+	legs, err := commandParts(s, f, src, c, params)
 	if err != nil || f.dryRun {
 		_ = src.repo.Close()
 		if err != nil {
@@ -67,9 +67,9 @@ func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *f
 	return cr.parts(ctx, f, c.Name, legs, s.hideTyped(c.Params, params))
 }
 
-// parts decides which part runs where, and refuses what cannot run before any target is
+// commandParts decides which part runs where, and refuses what cannot run before any target is
 // connection.
-func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]part, error) {
+func commandParts(s *session, f runningFlags, src *source, c *foundCommand, params map[string]string) ([]part, error) {
 	switch {
 	case s.connectOpts.ssh != "":
 		return nil, refuse("Name its targets with -t, or omit --ssh",

@@ -36,14 +36,14 @@ uses the YAML language server, one line at the top of a file is enough:
 			if !slices.Contains(schema.Parts(), part) {
 				return refuse("Name one of: repository, module, tests", fmt.Sprintf("there is no part %q of a repository", part))
 			}
-			return s.schema(c.Context(), part, c.Flags().Changed("chdir"))
+			return printSchema(c.Context(), s, part, c.Flags().Changed("chdir"))
 		},
 	}
 }
 
-// schema prints the schema of a part; named means that the user named the repository. Without a
+// printSchema prints the schema of a part; named means that the user named the repository. Without a
 // repository, only built-in kinds exist.
-func (s *session) schema(ctx context.Context, part schema.Part, named bool) error {
+func printSchema(ctx context.Context, s *session, part schema.Part, named bool) error {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": ""})
 	if named || insideRepository(s) {
 		src, err := s.openSource(ctx, s.rev)

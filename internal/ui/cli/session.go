@@ -22,35 +22,63 @@ import (
 // session is one command line: the global flags and the objects that they select.
 type session struct {
 	*printer
+	repositoryFlags
+	hostFlags
+	targetFlags
+	policyFlags
+	links
+	typedLine
 
-	dir, rev, root, state string
-	rootNamed             bool   // --root is on the command line
-	target                string // the target of -t, or the chosen target
-	identity              string
-	vars                  []string
+	cache  host.FS // that is open for several; nil: each use opens it
+	warned int     // warnings so far, shown or not
+	lines  *bufio.Reader
+}
 
-	lockWait       time.Duration
+// repositoryFlags select the repository, and limit how it is read.
+type repositoryFlags struct {
+	dir, rev       string
+	vars           []string
 	compileTimeout time.Duration
 	compileMemory  int64 // bytes
 	maxFiles       int
 	maxFileSize    int64 // bytes
+}
 
-	connectOpts connectFlags
-	remote      Remote // the machine that is worked on, once it is reached; nil: this one
-	at          way
-	sudo        *sudoAnswer
-	fleet       *hubAnswer
-	words       []string // of -t, as they were typed
-	cache       host.FS  // that is open for several; nil: each use opens it
+// hostFlags select the host on which a command works, and its state directory.
+type hostFlags struct {
+	root, state string
+	rootNamed   bool // --root is on the command line
+	identity    string
+	lockWait    time.Duration
+}
 
+// targetFlags are the targets of -t.
+type targetFlags struct {
+	target string   // the only target, or the chosen target
+	words  []string // as they were typed
+}
+
+// policyFlags override what protects hosts and their applied state.
+type policyFlags struct {
 	ignoreFreeze  bool
 	overrideAgent bool
 	adopt         bool
-	args          []string
-	secret        map[string]bool // parameters whose values are; never changed
-	command       string          // the typed command line for the history: args without secrets
-	warned        int             // warnings so far, shown or not
-	lines         *bufio.Reader
+}
+
+// links are the connections to other hosts and to a hub.
+type links struct {
+	connectOpts connectFlags
+	remote      Remote // the host that is worked on, once it is reached; nil: this one
+	at          way
+	sudo        *sudoAnswer
+	fleet       *hubAnswer
+}
+
+// typedLine is the command line as it was typed.
+type typedLine struct {
+	args    []string
+	secret  map[string]bool // parameters whose values are secrets; never changed
+	command string          // for the history: args without secrets
 }
 
 func (s *session) flags(c *cobra.Command) {
@@ -228,9 +256,9 @@ func (s *session) patient(x executor.Executor) executor.Executor {
 }
 
 // variables reads the --var flags. The last of a name wins.
-func (s *session) variables() (map[string]string, error) {
+func (f *repositoryFlags) variables() (map[string]string, error) {
 	out := map[string]string{}
-	for _, v := range s.vars {
+	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
 			return nil, refuse("Write it as --var NAME=VALUE", fmt.Sprintf("cannot read --var %q: it has no name and value", v))

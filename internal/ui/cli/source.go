@@ -83,8 +83,8 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	return src, nil
 }
 
-func (s *session) limits() repo.Limits {
-	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize, Silence: s.compileTimeout}
+func (f *repositoryFlags) limits() repo.Limits {
+	return repo.Limits{Files: f.maxFiles, FileSize: f.maxFileSize, Silence: f.compileTimeout}
 }
 
 // plainDirectory moves a repository without git to the parent directory with the main file. Without a
@@ -189,8 +189,8 @@ func (s *session) chooseTarget(src *source) (string, error) {
 		"cannot choose a target: the repository declares several and none has this host's name")
 }
 
-// compile makes the list of one target.
-func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (compile.Result, error) {
+// compileTarget makes the list of one target.
+func compileTarget(ctx context.Context, s *session, tree repo.Tree, target string) (compile.Result, error) {
 	in, err := s.input(ctx, tree, target)
 	if err != nil {
 		return compile.Result{}, err

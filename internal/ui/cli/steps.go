@@ -238,7 +238,7 @@ func newStepsApply(s *session) *cobra.Command {
 			o.CrossIrreversible = cross
 			return withSteps(s, a[0], func(req executor.Request) error {
 				req.Diffs, req.Verify = f.wants(s.printer), f.verify
-				return s.apply(c.Context(), req, "", f, o)
+				return applyRequest(c.Context(), s, req, "", f, o)
 			})
 		},
 	}

@@ -62,7 +62,7 @@ func supportBundle(ctx context.Context, s *session, file string) error {
 	}
 	var b bundle
 	b.add("README", supportReadme)
-	b.document("version.json", s.versionDoc())
+	b.document("version.json", describeVersion(s))
 	err := withExecutor(ctx, s, func(x executor.Executor) error {
 		b.engine(ctx, x)
 		return nil

@@ -25,7 +25,7 @@ func walls(s *session) []string {
 	return s.app.Walls()
 }
 
-func (s *session) versionDoc() versionDoc {
+func describeVersion(s *session) versionDoc {
 	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, walls(s)}
 }
 
@@ -42,7 +42,7 @@ func newVersion(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if s.json {
-				return s.document(s.versionDoc())
+				return s.document(describeVersion(s))
 			}
 			s.printf("%s", versionLine(s.app.Version))
 			for _, wall := range walls(s) {

@@ -37,7 +37,7 @@ Exits with 1 if a target does not meet the condition in time.`,
 			if err != nil {
 				return err
 			}
-			return s.each(c.Context(), many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true,
+			return onEach(c.Context(), s, many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true,
 				words: map[fanout.Status]string{fanout.OK: "ready"},
 				one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 					return m.wait(ctx, x, what, argv, timeout)
