@@ -188,24 +188,27 @@ func remount(at string, flags uintptr) error {
 	return nil
 }
 
-// bounds sets the resource limits, which nothing in there can raise again.
+// bounds sets the resource limits, which nothing in there can raise again. The limits of memory are
+// last: they can be below the use of this process, which then cannot start another thread.
 func bounds(memory, seconds uint64) error {
 	unix.Umask(0o022)
-	for _, l := range []struct {
+	limits := []struct {
 		what  int
 		value uint64
 	}{
-		{unix.RLIMIT_DATA, memory}, {unix.RLIMIT_AS, 4 * memory}, {unix.RLIMIT_CPU, seconds},
-		{unix.RLIMIT_NOFILE, programFiles},
-		{unix.RLIMIT_NPROC, programProcs}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0},
-		{unix.RLIMIT_MSGQUEUE, 0},
-	} {
+		{unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_NOFILE, programFiles}, {unix.RLIMIT_NPROC, programProcs},
+		{unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+		{unix.RLIMIT_DATA, memory}, {unix.RLIMIT_AS, 4 * memory},
+	}
+	for i, l := range limits {
 		var has unix.Rlimit
 		if err := unix.Getrlimit(l.what, &has); err != nil {
 			return err
 		}
-		v := min(l.value, has.Max)
-		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+		limits[i].value = min(l.value, has.Max)
+	}
+	for _, l := range limits {
+		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {
 			return err
 		}
 	}
