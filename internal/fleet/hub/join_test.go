@@ -29,7 +29,7 @@ func TestJoinRefused(t *testing.T) {
 	join := func(name, secret string) error {
 		b, _ := w.settings(name)
 		b.Dir = filepath.Join(w.dir, "joins-"+name)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: first.api, Token: secret})
 		return err
