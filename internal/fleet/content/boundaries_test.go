@@ -69,15 +69,20 @@ func TestParseAcceptedErrors(t *testing.T) {
 // TestClientsOfHistories: a client has two requests at once, and others are not affected.
 func TestClientsOfHistories(t *testing.T) {
 	var h Histories
-	if !h.enter("a") || !h.enter("a") || h.enter("a") {
-		t.Error("want two requests of one client")
+	for n, want := range []bool{true, true, false} {
+		if h.enter("a") != want {
+			t.Errorf("request %d of one client: want %t", n+1, want)
+		}
 	}
 	if !h.enter("b") {
 		t.Error("one client blocks another one")
 	}
 	h.leave("a")
-	if !h.enter("a") || h.enter("a") {
+	if !h.enter("a") {
 		t.Error("want one more request after one has ended")
+	}
+	if h.enter("a") {
+		t.Error("want only one more request after one has ended")
 	}
 	for _, client := range []string{"a", "a", "b"} {
 		h.leave(client)
