@@ -94,16 +94,16 @@ Each line begins with a sign:
 
 A plan can be saved. "fettle apply FILE" then does exactly what the plan shows.
 If the host has changed since, it exits with 5. If a list changes one object
-twice, it has phases (see docs/steps.md). The saved plan contains all phases, and
-apply exits with 5 before a phase that needs other changes than those. The file
-contains all content that the plan needs, secret content too. Only its owner can
-read it. With a selection of targets, -o creates a new directory, with
+twice, it has phases (see docs/steps.md). The saved plan contains all phases,
+and apply exits with 5 before a phase that needs other changes than those. The
+file contains all content that the plan needs, secret content too. Only its
+owner can read it. With a selection of targets, -o creates a new directory, with
 a file for each target.
 
-The guards of exec states (unless, only_if) run isolated: they have no network, and
-their writes are discarded. Isolation needs root. Without it, the result of a
-guard is unknown before apply. --run-guards runs guards on the host; --no-guards runs
-none.
+The guards of exec states (unless, only_if) run isolated: they have no network,
+and their writes are discarded. Isolation needs root. Without it, the result of
+a guard is unknown before apply. --run-guards runs guards on the host;
+--no-guards runs none.
 
 On a terminal, a plan of more than 50 changes is grouped by module and kind.
 --full lists each change. A plan that is longer than the screen opens in a
