@@ -2,6 +2,7 @@ package plan
 
 import (
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -63,24 +64,36 @@ func (m *forecast) outlives(c Change) bool {
 	if c.Action != Remove || c.From == nil || !isDirectory(c.From.File) || c.To.File.Type != image.Absent {
 		return false
 	}
-	return len(m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{c.Addr.Path()}}, *c.From).File.Entries) > 0
+	return len(m.remaining(c.Addr.Path(), c.From.File.Entries)) > 0
 }
 
-// withoutOurs removes from the image of a directory the entries that this plan removes, so that a file
-// can replace a directory of fettle. A removed directory that stays for the files of others still
-// counts.
+// withoutOurs limits the image of a directory to the entries that remain after this plan. So a file can replace a
+// directory of fettle.
 func (m *forecast) withoutOurs(s step.Step, now image.Image) image.Image {
-	if s.Verb == step.Mkdir || now.File == nil || len(now.File.Entries) == 0 {
+	if s.Verb == step.Mkdir || !isDirectory(now.File) {
 		return now
 	}
 	f := *now.File
-	f.Entries = nil
-	for _, name := range now.File.Entries {
-		if p := path.Join(s.Path(), name); m.remain[p] || !m.changed[addr.File(p)] && !m.going[p] {
-			f.Entries = append(f.Entries, name)
+	f.Entries = m.remaining(s.Path(), f.Entries)
+	return image.Image{File: &f}
+}
+
+// remaining returns the names in a directory after the plan so far, sorted: the present names that it does not
+// remove, and the names that it restores. A removed directory that stays for the files of others still counts.
+func (m *forecast) remaining(dir string, present []string) []string {
+	var out []string
+	for _, name := range present {
+		if p := path.Join(dir, name); m.remain[p] || !m.changed[addr.File(p)] && !m.going[p] {
+			out = append(out, name)
 		}
 	}
-	return image.Image{File: &f}
+	for p, left := range m.leaves {
+		if path.Dir(p) == dir && left != image.Absent {
+			out = append(out, path.Base(p))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // renumbers reports whether a change gives an existing account another number.

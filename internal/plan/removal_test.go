@@ -57,6 +57,11 @@ func TestDirectoriesWithOthers(t *testing.T) {
 			m.changed["file:/d/a"], m.changed["file:/d/b"], m.remain["/d/b"] = true, true, true
 		}, true},
 		"an empty directory": {*pathOf(image.Directory), func(*maker) {}, false},
+		"a file returns":     {*pathOf(image.Directory), func(m *maker) { m.leaves["/d/c"] = image.Regular }, true},
+		"a file goes":        {*pathOf(image.Directory), func(m *maker) { m.leaves["/d/c"] = image.Absent }, false},
+		"a file deeper in it": {*pathOf(image.Directory), func(m *maker) {
+			m.leaves["/d/c/e"] = image.Regular
+		}, false},
 		"a file": {image.Image{File: &image.File{Type: image.Regular, Entries: []string{"a"}}}, func(*maker) {},
 			false},
 		"a package": {*packageIs("1", "ii"), func(*maker) {}, false},
@@ -167,6 +172,34 @@ func TestPurgedEntries(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}
+
+// TestObjectsAtForbiddenPaths: an object at a path that must be absent belongs to others. It stays if the path
+// leaves the list, unless something else was there before fettle, or the list purges the directory.
+func TestObjectsAtForbiddenPaths(t *testing.T) {
+	for what, c := range map[string]struct {
+		line        string
+		now, origin image.FileType
+		wanted      []string
+		want        Action
+	}{
+		"a file":              {"RM /d/f", image.Regular, image.Absent, nil, Forget},
+		"a directory":         {"RM /d/f", image.Directory, image.Absent, nil, Forget},
+		"nothing":             {"RM /d/f", image.Absent, image.Absent, nil, Forget},
+		"a purged directory":  {"RM /d/f", image.Regular, image.Absent, []string{"MKDIR /d purge=true"}, Purge},
+		"a kept directory":    {"RM /d/f", image.Regular, image.Absent, []string{"MKDIR /d"}, Forget},
+		"it was a link":       {"RM /d/f", image.Regular, image.Symlink, nil, Remove},
+		"a file of fettle":    {"COPY 1 /d/f", image.Regular, image.Absent, nil, Remove},
+		"a directory of ours": {"MKDIR /d/f", image.Directory, image.Absent, nil, Remove},
+	} {
+		m := planner(c.wanted...).is("/d/f", c.now)
+		m.in.Rules = fixed{}
+		e := entryOf(c.line, pathOf(c.origin))
+		m.removals.revert(Change{Action: Remove, Addr: e.Addr, Applied: e.Step}, e)
+		if len(m.p.Changes) != 1 || m.p.Changes[0].Action != c.want {
+			t.Errorf("%s: %+v", what, m.p.Changes)
 		}
 	}
 }

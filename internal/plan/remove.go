@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"path"
-	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -115,12 +114,16 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	}
 	c.From, c.To = &from, &to
 	p := e.Addr.Path()
-	others := m.holdsOthers(p, from)
-	restores := to.File != nil && (to.File.Type != image.Absent || others)
+	others, theirs := m.holdsOthers(p, from), ofOthers(e, from, to)
+	restores := to.File != nil && (to.File.Type != image.Absent || others || theirs)
 	if dir := m.purgedBy(e.Addr); dir != "" && !m.refusals.paths[p] && restores {
 		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
+	}
+	if theirs && c.Action == Remove {
+		m.forget(c, "others created it since, so it stays")
+		return
 	}
 	if to.File != nil && to.File.Tree != "" && isDirectory(from.File) && c.Action == Remove {
 		m.removeAround(c, e)
@@ -137,6 +140,12 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	}
 	m.remain[p] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
 	m.removeInTurn(c)
+}
+
+// ofOthers reports whether an object exists at a path that was absent before fettle and must be absent. Others
+// created it, or an earlier rollback left it to them.
+func ofOthers(e journal.Entry, from, to image.Image) bool {
+	return parse(e.Step).Verb == step.Rm && exists(from.File) && to.File != nil && absent(to)
 }
 
 // alreadyRemoved returns the change of an object that has the image of its removal already.
@@ -161,15 +170,10 @@ func (m *removals) removeInTurn(c Change) {
 	m.add(c)
 }
 
-// holdsOthers reports whether a removed directory contains a path that this plan does not remove.
+// holdsOthers reports whether a removed directory contains a path that this plan does not remove, or that it
+// restores.
 func (m *forecast) holdsOthers(p string, now image.Image) bool {
-	if now.File == nil || now.File.Type != image.Directory {
-		return false
-	}
-	return slices.ContainsFunc(now.File.Entries, func(name string) bool {
-		q := path.Join(p, name)
-		return m.remain[q] || !m.changed[addr.File(q)] && !m.going[q]
-	})
+	return isDirectory(now.File) && len(m.remaining(p, now.File.Entries)) > 0
 }
 
 // untouchedSince returns why an address that fettle found in sync stays. It can be attributed to the

@@ -80,13 +80,13 @@ func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
 // in it that fettle did not create. images are the restored images by path.
 func (x *planner) foreign(seen *observed, images map[string]image.File, entries []journal.Entry,
 	p *past) map[string]string {
-	out, managed := map[string]string{}, pathsOf(entries)
+	out, owned := map[string]string{}, ownedPaths(entries)
 	for at, f := range images {
 		if f.Type == image.Directory || !x.isDir(at) {
 			continue
 		}
 		ours := p.madeIn(at)
-		maps.DeleteFunc(ours, func(in string, _ bool) bool { return !managed[in] && p.changedSince(in, x.lookFile) })
+		maps.DeleteFunc(ours, func(in string, _ bool) bool { return !owned[in] && p.changedSince(in, x.lookFile) })
 		for _, e := range entries {
 			if in := e.Addr.Path(); isBelow(in, at) && created(e) {
 				ours[in] = true
@@ -133,18 +133,18 @@ func (x *planner) firstOther(dir string, ours map[string]bool) (string, error) {
 type lookAt func(path string) (image.File, error)
 
 // leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
-// absent, and they are not managed now or must be absent. Other users have changed them, or paths in them,
+// absent, and fettle does not own them now. Other users have changed them, or paths in them,
 // since the last run that changed them. The rollback would remove data of these users. It leaves the whole
 // directory: the origin of an unmanaged path in it is known only if the directory is removed in one piece.
-// A managed directory is left too if a step or a purge of the goal removed it with everything in it.
+// An owned directory is left too if a step or a purge of the goal removed it with everything in it.
 func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal []journal.Entry) map[string]bool {
-	out, managed := map[string]bool{}, pathsOf(now)
+	out, owned := map[string]bool{}, ownedPaths(now)
 	for at, f := range found {
 		if f.Type != image.Absent {
 			continue
 		}
-		free := !managed[at] || removed(now, at)
-		if free && p.changedSince(at, x.lookFile) || (free || removed(goal, at)) && x.changedIn(at, p, managed) {
+		free := !owned[at]
+		if free && p.changedSince(at, x.lookFile) || (free || removed(goal, at)) && x.changedIn(at, p, owned) {
 			out[at] = true
 			delete(found, at)
 		}
@@ -154,10 +154,15 @@ func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal 
 
 // removed reports whether a step or a purge removed a path.
 func removed(entries []journal.Entry, at string) bool {
-	rm := step.Step{Verb: step.Rm, Args: []string{at}}
 	return slices.ContainsFunc(entries, func(e journal.Entry) bool {
-		return e.Addr == addr.File(at) && (e.PurgedBy != "" || e.Step == rm.String())
+		return e.Addr == addr.File(at) && mustBeAbsent(e)
 	})
+}
+
+// mustBeAbsent reports whether a step or a purge requires that the path of an entry is absent.
+func mustBeAbsent(e journal.Entry) bool {
+	rm := step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}
+	return e.Addr.Kind() == addr.KindFile && (e.PurgedBy != "" || e.Step == rm.String())
 }
 
 // addManaged adds managed files to the images that a rollback restores: nothing was there, because their
@@ -171,16 +176,16 @@ func (p *past) addManaged(found map[string]image.File, entries []journal.Entry) 
 	}
 }
 
-// changedIn reports whether others have changed an unmanaged path in a directory since the last run that
-// changed it. A directory that cannot be read has no such path; the plan reports the error.
-func (x *planner) changedIn(dir string, p *past, managed map[string]bool) bool {
+// changedIn reports whether others have changed a path in a directory that fettle does not own since the last
+// run that changed it. A directory that cannot be read has no such path; the plan reports the error.
+func (x *planner) changedIn(dir string, p *past, owned map[string]bool) bool {
 	if !x.isDir(dir) {
 		return false
 	}
 	names, err := x.host.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(names, func(name string) bool {
 		in := path.Join(dir, name)
-		return !managed[in] && p.changedSince(in, x.lookFile) || x.changedIn(in, p, managed)
+		return !owned[in] && p.changedSince(in, x.lookFile) || x.changedIn(in, p, owned)
 	})
 }
 
@@ -223,11 +228,12 @@ func (p *past) left(at string) (f image.File, known bool) {
 	return f, false
 }
 
-// pathsOf returns the paths of all entries, including partly managed paths.
-func pathsOf(entries []journal.Entry) map[string]bool {
+// ownedPaths returns the paths of the entries, including partly managed paths. Paths that must be absent are
+// not owned: an object there belongs to others.
+func ownedPaths(entries []journal.Entry) map[string]bool {
 	out := make(map[string]bool, len(entries))
 	for _, e := range entries {
-		if p := e.Addr.Path(); p != "" {
+		if p := e.Addr.Path(); p != "" && !mustBeAbsent(e) {
 			out[p] = true
 		}
 	}

@@ -1,6 +1,9 @@
 package local_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRollbackLeavesAReleasedFileOfOthers: the goal removed a file, a later run restored and released it, and
 // others wrote it. A rollback to the goal leaves it, and the next apply removes it with their content as origin.
@@ -43,5 +46,67 @@ func TestRollbackLeavesADirectoryWithFilesOfOthers(t *testing.T) {
 			}
 			w.holds("/t/d/f", "\nold")
 		})
+	}
+}
+
+// TestObjectsAtForbiddenPaths: others create a file where the list requires absence. A rollback and a list without
+// the path leave it, also in a directory that the rollback would remove.
+func TestObjectsAtForbiddenPaths(t *testing.T) {
+	const removal, others = "RM /t/d\n", "/t/d/theirs"
+	for name, c := range map[string]struct {
+		lists []string
+		to    []int
+	}{
+		"the origin":            {[]string{"COPY 1 /t/d/theirs\n", "RM /t/d/theirs\n"}, []int{0}},
+		"adopted as absent":     {[]string{removal, "MKDIR /t/d\nRM /t/d/theirs\n"}, []int{1}},
+		"a repeated rollback":   {[]string{removal, "", "MKDIR /t/d\n"}, []int{2, 2, 1, 0}},
+		"a rollback after that": {[]string{removal, "", "MKDIR /t/d\n"}, []int{1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mkdirs("/t")
+			if name == "the origin" {
+				w.mkdirs("/t/d")
+			}
+			for _, list := range c.lists {
+				w.applies(list+beside, nil)
+			}
+			w.write(others, "theirs\n")
+			for _, to := range c.to {
+				w.back(to, false, "")
+				w.holds(others, "\ntheirs")
+			}
+		})
+	}
+}
+
+// TestPurgeOfADirectoryInWhichAFileReturns: a directory leaves the list together with its purge, so a file of others
+// returns in it. The purge of the directory above removes both in the same run, and its end restores both.
+func TestPurgeOfADirectoryInWhichAFileReturns(t *testing.T) {
+	const top = "MKDIR /t purge=true\n"
+	w := newWorld(t)
+	w.applies(top+"MKDIR /t/d purge=true\n", nil)
+	w.write("/t/d/theirs", "theirs\n")
+	w.applies(top+"MKDIR /t/d purge=true\n", nil)
+	w.applies(top, nil)
+	p, err := w.x.Plan(t.Context(), request(t, top))
+	w.must(err)
+	if len(p.Changes) > 0 {
+		t.Errorf("the second run would %s %s", p.Changes[0].Action, p.Changes[0].Addr)
+	}
+	w.applies("MKDIR /t\n", nil)
+	w.holds("/t/d/theirs", "\ntheirs")
+}
+
+// TestFileInPlaceOfADirectoryInWhichAFileReturns: the plan refuses to replace the directory, so no run fails halfway.
+func TestFileInPlaceOfADirectoryInWhichAFileReturns(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.applies("MKDIR /t/d purge=true\n", nil)
+	w.write("/t/d/theirs", "theirs\n")
+	w.applies("MKDIR /t/d purge=true\n", nil)
+	_, err := w.x.Plan(t.Context(), request(t, "COPY 1 /t/d\n"))
+	if err == nil || !strings.Contains(err.Error(), "directory with entries") {
+		t.Errorf("the plan: %v", err)
 	}
 }

@@ -104,8 +104,14 @@ func (h *History) precious(t Tree) {
 	}
 }
 
-// ByHand records the changes that others made between two states.
+// ByHand records the changes that others made between two states. Changes before the first run belong to the
+// origin.
 func (h *History) ByHand(before, after Tree) {
+	if len(h.Runs) == 0 {
+		h.Origin = after
+		h.precious(after)
+		return
+	}
 	for _, p := range Differ(before, after) {
 		h.hands = append(h.hands, hand{len(h.Runs), p})
 		if l := after[p]; l.Type == 'f' {

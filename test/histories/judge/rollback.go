@@ -26,8 +26,11 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if h.belowOthers(to, p, left) && !h.leftToOthers(to, p) {
 			allowed = append(allowed, Leaf{})
 		}
-		if h.inLeft(to, p, found) {
+		if h.inLeft(to, p, found) || h.goal(to)[p].Type == 0 && h.Last().List.forbids(p) {
 			allowed = append(allowed, found[p])
+		}
+		if inCreated(p, found, left) {
+			allowed = append(allowed, h.goal(to)[p])
 		}
 		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
 			continue
@@ -52,6 +55,17 @@ func (h *History) belowOthers(to int, p string, left Tree) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
 		if t := left[d].Type; t != 0 && t != 'd' {
 			return h.handsAt(d, first)
+		}
+	}
+	return false
+}
+
+// inCreated reports whether a path is in a directory that the rollback created. Such a directory is restored in
+// one piece.
+func inCreated(p string, found, left Tree) bool {
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if found[d].Type != 'd' && left[d].Type == 'd' {
+			return true
 		}
 	}
 	return false
