@@ -29,11 +29,11 @@
 package child
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+
+	"fettle.dev/fettle/internal/stream"
 )
 
 // MaxMessage is the size of one message in bytes.
@@ -62,42 +62,27 @@ type conn struct {
 	w io.Writer
 }
 
+// frames returns the layout of a message.
+func frames() stream.Format {
+	return stream.Format{Head: 5, Length: 1, Most: MaxMessage, Malformed: ErrNonsense}
+}
+
 func (c conn) send(kind byte, payload []byte) error {
 	if len(payload) > MaxMessage {
 		return fmt.Errorf("cannot send %d bytes in one message: the limit is %d", len(payload), MaxMessage)
 	}
-	head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(payload)))
-	if _, err := c.w.Write(append(head, payload...)); err != nil {
+	if err := frames().Write(c.w, []byte{kind, 0, 0, 0, 0}, payload); err != nil {
 		return fmt.Errorf("cannot send a message: %w", err)
 	}
 	return nil
 }
 
-// receive reads one message. io.EOF means that the peer ended between two messages. Memory is
-// allocated for received bytes, not for the announced length.
-func (c conn) receive() (byte, []byte, error) {
+// receive reads one message. io.EOF means that the peer ended between two messages.
+func (c conn) receive() (kind byte, payload []byte, err error) {
 	var head [5]byte
-	if _, err := io.ReadFull(c.r, head[:]); err != nil {
-		return 0, nil, err
+	size, err := frames().ReadHead(c.r, head[:], 0)
+	if err == nil {
+		payload, err = frames().ReadBody(c.r, nil, size)
 	}
-	n := binary.BigEndian.Uint32(head[1:])
-	if n > MaxMessage {
-		return 0, nil, nonsense("a message of %d bytes", n)
-	}
-	if n <= 64<<10 {
-		payload := make([]byte, n)
-		_, err := io.ReadFull(c.r, payload)
-		return head[0], payload, whole(err)
-	}
-	var buf bytes.Buffer
-	_, err := io.CopyN(&buf, c.r, int64(n))
-	return head[0], buf.Bytes(), whole(err)
-}
-
-// whole converts an end of the input within a message to a separate error.
-func whole(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return head[0], payload, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/stream"
 )
 
 // Client is the holder's end: it sends questions about one repository to one child. After an error
@@ -61,7 +62,7 @@ func (c *Client) ask(q question) (*reader, error) {
 	for {
 		kind, payload, err := c.conn.receive()
 		if err != nil {
-			return nil, whole(err)
+			return nil, stream.Unexpected(err)
 		}
 		switch kind {
 		case kindResult:

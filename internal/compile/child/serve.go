@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/stream"
 )
 
 // Serve runs the child: it answers questions about one repository until its input ends, which is
@@ -78,10 +79,10 @@ func (t *remoteTree) question() error {
 		w = all[q.ask-firstForm].serve(of, q)
 	}
 	if t.broken != nil {
-		return whole(t.broken)
+		return stream.Unexpected(t.broken)
 	}
 	if t.before != nil && t.before.broken != nil {
-		return whole(t.before.broken)
+		return stream.Unexpected(t.before.broken)
 	}
 	if len(w.b) > MaxMessage {
 		w = &writer{}

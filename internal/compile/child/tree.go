@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/stream"
 )
 
 // The requests of the child to the tree.
@@ -87,7 +88,7 @@ func (t *remoteTree) exchange(request []byte) (*reader, error) {
 	kind, payload, err := t.conn.receive()
 	switch {
 	case err != nil:
-		return nil, whole(err)
+		return nil, stream.Unexpected(err)
 	case kind != kindAnswer:
 		return nil, nonsense("a message of kind %q instead of an answer", kind)
 	}
