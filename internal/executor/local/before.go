@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -30,9 +29,9 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 		}
-		visible, restored := shown(recs), same.restoredBy(recs)
+		visible, restored := shown(recs), same.restoredBy(recs, did)
 		for i, rec := range recs {
-			action := did(rec.Change)
+			action := did.of(rec.Change)
 			if action == plan.Repair && !managed[rec.Addr] {
 				action = plan.Update // the applied state is newer than the goal
 			}
@@ -40,8 +39,8 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 				p.move(rec, action, restored)
 			}
 			switch {
-			case !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()]:
-				// a part of a file that was another one before
+			case !tellsBefore(rec) || !visible(i) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()]:
+				// its run undid it, or it is a part of a file that was another one before
 			case rec.Kind == journal.Adopted && ownsPart(rec.Addr):
 				adopted.add(rec.Addr, *rec.From, *rec.From)
 			default:
@@ -83,36 +82,6 @@ func managedIn(st journal.State) map[addr.Addr]bool {
 		out[e.Addr] = true
 	}
 	return out
-}
-
-// actions tells what a run did with each change of its plan.
-func (x *planner) actions(recs []journal.Record) (func(change int) plan.Action, error) {
-	none := func(int) plan.Action { return "" }
-	if len(recs) == 0 || recs[0].Header == nil || !slices.ContainsFunc(recs, tellsPath) {
-		return none, nil
-	}
-	text, err := x.store.ReadObject(recs[0].Header.Plan)
-	if err != nil {
-		return none, err
-	}
-	var p struct {
-		Changes []struct {
-			Action plan.Action `json:"action"`
-		} `json:"changes"`
-	}
-	if err := journal.Unmarshal(text, &p); err != nil {
-		return none, err
-	}
-	return func(i int) plan.Action {
-		if i < 0 || i >= len(p.Changes) {
-			return ""
-		}
-		return p.Changes[i].Action
-	}, nil
-}
-
-func tellsPath(rec journal.Record) bool {
-	return rec.Kind == journal.Move || rec.Kind == journal.Intent
 }
 
 // tellsBefore reports whether a record has the before-image of an address other than a

@@ -5,39 +5,77 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// shown returns a function that reports whether a record of a run is a move that became
-// visible and stayed visible. Other records are moves that were prevented by an outside
-// change, were never made, or were reverted by the run itself. The removal of a directory that
-// stays for the files of others in it also changes nothing.
+// shown returns a function that reports whether a record of a run is a change that became visible and stayed
+// visible. Other records are changes that were prevented by an outside change, were never made, or were
+// undone by the run itself. The removal of a directory that stays for the files of others in it also changes
+// nothing.
 func shown(recs []journal.Record) func(i int) bool {
-	type at struct {
-		change int
-		path   string
-	}
-	done, results, last, stays := map[int]bool{}, map[string]bool{}, map[at]int{}, map[string]bool{}
+	v := visible{recs: recs, done: map[int]bool{}, results: map[string]bool{}, undone: map[changeAt]int{},
+		stays: map[string]bool{}, parts: map[int]bool{}}
 	for i, rec := range recs {
-		switch {
-		case rec.Kind == journal.Done:
-			done[rec.Batch] = true
-		case rec.Kind == journal.Result && rec.Back && rec.Error == "" && rec.Path != "":
-			last[at{rec.Change, rec.Path}] = i
-		case rec.Kind == journal.Result && !rec.Back && rec.Error == "":
-			results[rec.Path] = true
-		case rec.Kind == journal.Note && rec.Path != "":
-			stays[rec.Path] = true
+		v.note(i, rec)
+	}
+	for i, rec := range recs {
+		if rec.Kind == journal.Move && rec.Back && v.done[rec.Batch] {
+			k := changeAt{rec.Change, rec.Path}
+			v.undone[k] = max(v.undone[k], i)
 		}
 	}
 	for i, rec := range recs {
-		if rec.Kind == journal.Move && rec.Back && done[rec.Batch] {
-			k := at{rec.Change, rec.Path}
-			last[k] = max(last[k], i)
+		if rec.Kind == journal.Move && !rec.Back && v.moved(i) {
+			v.parts[rec.Change] = true
 		}
 	}
-	return func(i int) bool {
-		rec := recs[i]
-		if stays[rec.Path] && rec.To != nil && rec.To.File != nil && rec.To.File.Type == image.Absent {
-			return false
-		}
-		return i >= last[at{rec.Change, rec.Path}] && (done[rec.Batch] || results[rec.Path])
+	return v.change
+}
+
+// visible is the effect of the records of a run.
+type visible struct {
+	recs    []journal.Record
+	done    map[int]bool     // complete batches
+	results map[string]bool  // paths with a successful result
+	undone  map[changeAt]int // the record of the last undo
+	stays   map[string]bool  // directories that stay for the files of others in them
+	parts   map[int]bool     // changes with a visible move
+}
+
+// changeAt is a change and its path, which is "" for an address without a path.
+type changeAt struct {
+	change int
+	path   string
+}
+
+func (v visible) note(i int, rec journal.Record) {
+	switch {
+	case rec.Kind == journal.Done:
+		v.done[rec.Batch] = true
+	case rec.Kind == journal.Result && rec.Back && rec.Error == "":
+		v.undone[changeAt{rec.Change, rec.Path}] = i
+	case rec.Kind == journal.Result && !rec.Back && rec.Error == "":
+		v.results[rec.Path] = true
+	case rec.Kind == journal.Note && rec.Path != "":
+		v.stays[rec.Path] = true
+	}
+}
+
+// moved reports whether a move became visible and stayed visible.
+func (v visible) moved(i int) bool {
+	rec := v.recs[i]
+	if v.stays[rec.Path] && rec.To != nil && rec.To.File != nil && rec.To.File.Type == image.Absent {
+		return false
+	}
+	return i >= v.undone[changeAt{rec.Change, rec.Path}] && (v.done[rec.Batch] || v.results[rec.Path])
+}
+
+// change reports whether the change of a record stayed visible. The intent for a part of a file has moves of the
+// whole file.
+func (v visible) change(i int) bool {
+	switch rec := v.recs[i]; {
+	case rec.Kind == journal.Move:
+		return v.moved(i)
+	case rec.Kind == journal.Intent && ownsPart(rec.Addr):
+		return v.parts[rec.Change]
+	default:
+		return i >= v.undone[changeAt{rec.Change, rec.Path}]
 	}
 }

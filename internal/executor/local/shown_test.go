@@ -36,3 +36,29 @@ func TestMovesThatStay(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoneIntents: a run that undid the change of an address did not find another image of it.
+func TestUndoneIntents(t *testing.T) {
+	const line, unit = "edit:/f#line:x", "unit:x"
+	recs := []journal.Record{
+		{Kind: journal.Begin},
+		{Kind: journal.Intent, Change: 1, Addr: line},
+		{Kind: journal.Move, Change: 1, Addr: line, Path: "/f", Batch: 1},
+		{Kind: journal.Intent, Change: 2, Addr: "edit:/stays#line:x"},
+		{Kind: journal.Move, Change: 2, Addr: "edit:/stays#line:x", Path: "/stays", Batch: 1},
+		{Kind: journal.Intent, Change: 3, Addr: "meta:/never"},
+		{Kind: journal.Done, Batch: 1},
+		{Kind: journal.Result, Change: 4, Addr: unit},
+		{Kind: journal.Result, Change: 5, Addr: "unit:stays"},
+		{Kind: journal.Result, Change: 4, Addr: unit, Back: true},
+		{Kind: journal.Move, Change: 1, Addr: line, Path: "/f", Batch: 2, Back: true},
+		{Kind: journal.Done, Batch: 2, Back: true},
+		{Kind: journal.Result, Change: 5, Addr: "unit:stays", Back: true, Error: "failed"},
+	}
+	visible := shown(recs)
+	for i, want := range map[int]bool{1: false, 3: true, 5: false, 7: false, 8: true} {
+		if visible(i) != want {
+			t.Errorf("the change of %s counts: %t", recs[i].Addr, visible(i))
+		}
+	}
+}

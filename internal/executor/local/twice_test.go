@@ -39,6 +39,24 @@ func TestSecondRollbackChangesNothing(t *testing.T) {
 	}
 }
 
+// TestRollbackThatSkippedIsNotTheGoal: a rollback skipped a file that others linked. A rollback to this rollback
+// restores another state than the goal, so a later rollback to the goal restores the file.
+func TestRollbackThatSkippedIsNotTheGoal(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.write("/t/f", "theirs\n")
+	w.applies(beside, nil)
+	w.applies("COPY 2 /t/x\nCOPY 2 /t/f\n", nil)
+	w.must(w.aside.Link("/t/f", "/t/other"))
+	w.back(1, true, "hard links")
+	w.must(w.aside.Remove("/t/other"))
+	w.applies(beside, nil)
+	w.back(3, false, "")
+	w.holds("/t/f", "\nlines\ntwo")
+	w.back(1, false, "")
+	w.holds("/t/f", "\ntheirs")
+}
+
 // TestRollbackKeepsPartsThatOneRunRepaired: others replaced a file, and a run repaired two parts of it. A rollback
 // to the run before keeps both parts and the file of others around them.
 func TestRollbackKeepsPartsThatOneRunRepaired(t *testing.T) {
