@@ -32,8 +32,12 @@ func (s *Saver) Load(ctx context.Context) error {
 	if err := json.Unmarshal(text, &state); err != nil {
 		return fmt.Errorf("cannot read %s: %w", file, err)
 	}
-	if newer, err := s.hasNewer(ctx, state); err != nil || newer {
-		return errors.Join(err, s.loaded(file))
+	newer, err := s.hasNewer(ctx, state)
+	if err != nil {
+		return err // the file stays for the next start
+	}
+	if newer {
+		return s.loaded(file)
 	}
 	for _, bucket := range records.Saved() {
 		for _, key := range slices.Sorted(maps.Keys(state.Buckets[bucket])) {
