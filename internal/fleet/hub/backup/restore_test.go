@@ -199,8 +199,8 @@ func TestCheck(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"}}`:              "",
-		`{"format":"fettle.hubbackup/2","state":{"format":"fettle.hubstate/1"}}`:              "the format \"fettle.hubbackup/2\"",
-		`{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/2"}}`:              "cannot read a backup of the format",
+		`{"format":"fettle.hubbackup/2","state":{"format":"fettle.hubstate/1"}}`:              `"fettle.hubbackup/2"`,
+		`{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/2"}}`:              "cannot read a backup",
 		`{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"surprise":1}`: "surprise",
 		`{"format":`: "cannot read the backup",
 	} {
