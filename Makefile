@@ -75,7 +75,6 @@ format:
 # Without cgo, as the program is built: what one has compiled is there for the others.
 vet:
 	CGO_ENABLED=0 go vet ./...
-	CGO_ENABLED=0 go vet -tags target ./cmd/fettle-target
 
 staticcheck: $(staticcheck)
 	CGO_ENABLED=0 $(staticcheck) ./...

@@ -12,9 +12,9 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet/selection"
+	"fettle.dev/fettle/internal/lang/format"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
-	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -196,7 +196,7 @@ func TestFormat(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		out, ds := syntax.Format(src, p)
+		out, ds := format.Source(src, p)
 		if len(ds) > 0 || string(out) != string(src) {
 			t.Errorf("%s is not formatted (fettle fmt): %v", p, ds)
 		}

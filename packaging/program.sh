@@ -27,7 +27,7 @@ build() {
 overlay=
 for arch; do
 	file=fettle-$arch
-	build "$arch" "$work/$file" ./cmd/fettle-target -tags=target
+	build "$arch" "$work/$file" ./cmd/fettle-target
 	sha256sum "$work/$file" | cut -d' ' -f1 >"$work/$file.sha256"
 	gzip -9n "$work/$file"
 	for name in "$file.gz" "$file.sha256"; do

@@ -9,6 +9,8 @@ import (
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
+	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
+	"fettle.dev/fettle/internal/ui/cli/once"
 )
 
 // console is the command line for a user on this host.
@@ -29,7 +31,21 @@ func console() *cli.App {
 		Env:          os.Getenv,
 		Version:      version,
 		Build:        local.Build(version),
+		Commands:     commands(),
 	}
+}
+
+// commands are the commands for an operator at the console of a target: they show the past runs, and
+// restore an earlier state.
+func commands() cli.Commands {
+	type list = []cli.NewCommand
+	return cli.Commands{Groups: []cli.Group{
+		{ID: "machine", Short: "Host", Title: "The host:", Commands: list{hostcmd.NewRollback, hostcmd.NewConfirm,
+			hostcmd.NewDrift, hostcmd.NewFreeze, hostcmd.NewUnfreeze, hostcmd.NewRecover}},
+		{ID: "history", Short: "History", Title: "Status and history:", Commands: list{hostcmd.NewStatus, once.NewFacts,
+			hostcmd.NewLog, hostcmd.NewShow}},
+		{ID: "more", Short: "Other", Title: "More:", Commands: list{cli.NewHelp, cli.NewVersion}},
+	}}
 }
 
 // mute reads no repository.

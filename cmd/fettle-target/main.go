@@ -1,7 +1,7 @@
 // Command fettle-target is the binary that fettle copies to a host that it reaches over SSH. It has
 // the engine, the remote end of the protocol, and emergency commands for a user on the host's own
 // console: its history, and rollback. It does not have the language and fleets. It is embedded in
-// fettle, built with the tag "target".
+// fettle.
 //
 //	~/.cache/fettle/fettle-DIGEST log
 //	~/.cache/fettle/fettle-DIGEST rollback

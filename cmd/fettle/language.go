@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/lang/format"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -41,7 +41,7 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 		Fleet:    more.Fleet,
 		Names:    more.Names,
 		Diff:     more.Diff,
-		Format:   func(path string, src []byte) ([]byte, diag.List) { return syntax.Format(src, path) },
+		Format:   func(path string, src []byte) ([]byte, diag.List) { return format.Source(src, path) },
 		Kinds:    compile.Kinds,
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/commands"
 )
 
 // version is set only by the linker for releases.
@@ -67,35 +68,31 @@ func run(args []string) int {
 		Facts:    here.Facts,
 		Language: language(compiler, testers, many),
 		Beside:   here.Beside, OwnCache: ownCache,
-		Stdin:      os.Stdin,
-		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		Terminal:   cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr, pager),
-		Login:      login,
-		Now:        time.Now,
-		Zone:       time.Local,
-		Hostname:   os.Hostname,
-		Env:        os.Getenv,
-		Version:    versionText(),
-		Build:      local.Build(versionText()),
-		Support:    support,
-		Connect:    connector(),
-		Interrupts: signals.take,
-		Forget:     ssh.Forget,
-		Password:   password,
-		Ask:        ask,
-		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Terminal: cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr, pager),
+		Login:    login,
+		Now:      time.Now,
+		Zone:     time.Local,
+		Hostname: os.Hostname,
+		Env:      os.Getenv,
+		Version:  versionText(),
+		Build:    local.Build(versionText()),
+		Support:  support,
+		Commands: commands.All(hubRole(compiler)),
+		SSH:      cli.SSH{Connect: connector(), Forget: ssh.Forget},
+		Console:  cli.Console{Interrupts: signals.take, Password: password, Interactive: interactive},
+		Programs: cli.Programs{Ask: ask, Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte,
+			error) {
 			return outside.Generate(ctx, tree, g, programChild)
+		}},
+		Agent: cli.Agent{
+			State: openFiles, Services: services, Watch: watched, Ready: ready,
+			Calm:   func(worked bool) { calm(worked, compiler.Close) },
+			Binary: programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
 		},
-		Interactive: interactive,
-		State:       openFiles,
-		Services:    services,
-		Watch:       watched,
-		Ready:       ready,
-		Calm:        func(worked bool) { calm(worked, compiler.Close) },
-		Binary:      programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
-		Hub:         hubRole(compiler),
-		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
+		Walls: func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)
 }

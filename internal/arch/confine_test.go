@@ -50,7 +50,8 @@ var confinements = []confinement{
 		},
 		only: []allowed{
 			{"internal/repo", "a new repository, and temporary directories for git"},
-			{"internal/ui/cli", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
+			{"internal/ui/cli", "files of the person at the keyboard: histories and generated files"},
+			{"internal/ui/cli/...", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},
 			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},
 			{"internal/outside", "the directory of a sandbox"},
@@ -135,6 +136,7 @@ var confinements = []confinement{
 		imports: []string{"github.com/hashicorp/hcl/..."},
 		only: []allowed{
 			{"internal/lang/syntax", "reads it"},
+			{"internal/lang/format", "writes it in canonical form"},
 			{"internal/lang/functions", "divisions in its expressions"},
 			{"internal/lang/source", "its blocks"},
 			{"internal/lang/query", "its expressions that need no target"},

@@ -12,7 +12,8 @@ import (
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount",
 	"internal/image", "internal/debver", "internal/step",
-	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang/syntax", "internal/lang/functions",
+	"internal/kind", "internal/kind/...", "internal/catalog",
+	"internal/lang/syntax", "internal/lang/format", "internal/lang/functions",
 	"internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental",
 	"internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan",
 	"internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",

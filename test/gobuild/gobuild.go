@@ -19,7 +19,7 @@ import (
 // Packages of programs.
 const (
 	Fettle = "fettle.dev/fettle/cmd/fettle"
-	Target = "fettle.dev/fettle/cmd/fettle-target" // needs -tags target
+	Target = "fettle.dev/fettle/cmd/fettle-target"
 )
 
 // Program builds a package into a file, whose directory must exist. The flags are flags of go build.

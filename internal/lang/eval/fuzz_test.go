@@ -6,8 +6,8 @@ import (
 
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/format"
 	"fettle.dev/fettle/internal/lang/source"
-	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -51,11 +51,11 @@ file "/a" { content = fact.os_id }`,
 				t.Fatalf("diagnostic without a summary: %v", d)
 			}
 		}
-		once, ds := syntax.Format(src, "x.hcl")
+		once, ds := format.Source(src, "x.hcl")
 		if ds.HasErrors() {
 			return
 		}
-		if twice, _ := syntax.Format(once, "x.hcl"); !bytes.Equal(once, twice) {
+		if twice, _ := format.Source(once, "x.hcl"); !bytes.Equal(once, twice) {
 			t.Fatalf("formatting does not settle:\n%q\n%q", once, twice)
 		}
 	})

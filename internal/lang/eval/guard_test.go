@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/format"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
@@ -49,7 +50,7 @@ func TestKillersAreRefused(t *testing.T) {
 			if n != 2_000 {
 				continue
 			}
-			if _, ds := syntax.Format([]byte(text), "x.hcl"); !ds.HasErrors() {
+			if _, ds := format.Source([]byte(text), "x.hcl"); !ds.HasErrors() {
 				t.Errorf("%s: formatted", name)
 			}
 		}

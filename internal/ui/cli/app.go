@@ -1,12 +1,20 @@
-// Package cli is the command line: one file a command. It reads flags, asks
-// the packages below to do the work, and hands what they say to ui/render.
+// Package cli is the common part of all commands: the dependencies of a program, the global flags, the
+// repository and the targets that they select, output, errors and exit codes. Each command is one file
+// of a subpackage. It reads flags, calls the packages below, and passes their results to ui/render:
 //
-//	app := &cli.App{OpenExecutor: open, Language: language, Stdout: os.Stdout, …}
+//	commands    the commands of fettle, with their groups
+//	repository  reads, checks and compares repositories
+//	host        plans, applies, rolls back, and shows the state of hosts
+//	once        one-time operations that are not part of the applied state
+//	fleet       hubs, agents, targets, jobs and users of a fleet
+//	hubclient   the hub of the user, for the commands that ask it
+//
+// A program chooses its commands:
+//
+//	app := &cli.App{OpenExecutor: open, Language: language, Commands: commands.All(nil), Stdout: os.Stdout, …}
 //	os.Exit(app.Main(ctx, os.Args[1:]))
 //
-// Everything that touches the world outside comes in through App, so that a
-// test runs the whole command line in its own process. What is brought to targets is
-// built with the tag "target": files that need hubs or the language are not in it.
+// All access to the machine is a field of App, so a test runs the whole command line in its own process. The binary for targets has only the packages cli, host and once.
 package cli
 
 import (
@@ -17,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/compile"
@@ -66,24 +75,48 @@ type App struct {
 	HubSocket string
 	// Build identifies the binary more exactly than Version: caches of compiled lists depend on it.
 	Build string
-	// Ask returns the answer to a lookup of the repository in a directory; nil: lookups are refused.
-	Ask func(ctx context.Context, l langsource.Lookup, dir string) ([]byte, error)
-	// Generate runs a generator of a repository in a sandbox.
-	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
+	// Support reads data that only a support bundle needs; nil: the bundle has no such data.
+	Support func(ctx context.Context, m Machine) Support
+	// Commands are the commands of this binary.
+	Commands Commands
+	SSH      SSH
+	Console  Console
+	Programs Programs
+	Agent    Agent
+	// Walls describes the limits of the compiler on this machine; nil: there are none.
+	Walls func() []string
+}
+
+// SSH reaches other machines.
+type SSH struct {
 	// Connect connects to another machine over SSH. If kept is true, it may use the open connection of
 	// an earlier command, and leaves the connection open for the next. nil: there is no SSH.
 	Connect func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (Remote, error)
 	// Forget deletes this binary on another machine; nil: there is no SSH.
 	Forget func(ctx context.Context, a ssh.Address, o ssh.Options) error
+}
+
+// Console interacts with a user at the terminal of this process.
+type Console struct {
 	// Password prompts for a password on the terminal, without an echo; nil: there is no terminal.
 	Password func(prompt string) (string, error)
 	// Interrupts receives the signals of the user until the returned function is called, for a command
 	// that first stops gently; nil: signals cancel the context.
 	Interrupts func() (<-chan struct{}, func())
-	// Support reads data that only a support bundle needs; nil: the bundle has no such data.
-	Support func(ctx context.Context, m Machine) Support
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
 	Interactive func(ctx context.Context, argv []string) error
+}
+
+// Programs runs programs of a repository.
+type Programs struct {
+	// Ask returns the answer to a lookup of the repository in a directory; nil: lookups are refused.
+	Ask func(ctx context.Context, l langsource.Lookup, dir string) ([]byte, error)
+	// Generate runs a generator of a repository in a sandbox.
+	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
+}
+
+// Agent has the dependencies of the agent of this machine.
+type Agent struct {
 	// State opens a state directory for the files of an agent, and creates it if necessary; nil: there
 	// are no agents.
 	State func(m Machine) (host.FS, func() error, error)
@@ -102,10 +135,6 @@ type App struct {
 	Calm func(worked bool)
 	// Binary is the file of this binary; nil: it cannot be replaced.
 	Binary *Binary
-	// Hub runs this binary as a hub; nil: hubs are not supported.
-	Hub *Hub
-	// Walls describes the limits of the compiler on this machine; nil: there are none.
-	Walls func() []string
 }
 
 // Terminal says which streams are a terminal, and how wide it is.
@@ -149,22 +178,22 @@ type Language struct {
 	Kinds func() []kind.Kind
 }
 
-// compile compiles one list.
-func (l Language) compile(in compile.Input) (compile.Result, diag.List) {
+// Compile compiles one list.
+func (l Language) Compile(in compile.Input) (compile.Result, diag.List) {
 	return compile.Ask(l.Queries, compile.ListQuery{Input: in})
 }
 
-// inventory returns the known data of the targets except facts, with the address of each, sorted by
+// Inventory returns the known data of the targets except facts, with the address of each, sorted by
 // name; nil if a target has an error.
-func (l Language) inventory(tree repo.Tree) ([]query.Target, diag.List) {
+func (l Language) Inventory(tree repo.Tree) ([]query.Target, diag.List) {
 	list, ds := compile.Ask(l.Queries, compile.TargetsQuery{About: compile.About{Tree: tree}})
 	slices.SortFunc(list, func(a, b query.Target) int { return cmp.Compare(a.Name, b.Name) })
 	return list, ds
 }
 
-// targets returns the names of the targets that a repository declares, sorted.
-func (l Language) targets(tree repo.Tree) (names []string, ds diag.List) {
-	list, ds := l.inventory(tree)
+// Targets returns the names of the targets that a repository declares, sorted.
+func (l Language) Targets(tree repo.Tree) (names []string, ds diag.List) {
+	list, ds := l.Inventory(tree)
 	for _, t := range list {
 		names = append(names, t.Name)
 	}
@@ -194,26 +223,48 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{printer: &printer{app: a}, typedLine: typedLine{args: args, command: typed(args, nil)},
-		links: links{sudo: &sudoAnswer{}, fleet: &hubAnswer{}}}
-	defer s.closeRemote()
-	build := newRoot
-	if len(args) > 0 && args[0] == ssh.ServeCommand {
-		build = servingRoot
+	s := &Session{Printer: &Printer{App: a}, typedLine: typedLine{args: args, Command: typed(args, nil)},
+		links: links{sudo: &sudoAnswer{}}}
+	s.HubAccess = noHub{s}
+	if a.Commands.HubAccess != nil {
+		s.HubAccess = a.Commands.HubAccess(s)
 	}
-	root := build(s)
+	defer s.closeRemote()
+	root := rootOf(s, args)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	err := byName(ctx, root.ExecuteContext(ctx))
-	s.fail(err)
+	s.Fail(err)
 	return ExitCode(err)
 }
 
-func (a *App) zone() *time.Location {
+// TimeZone is the time zone of the times that are shown.
+func (a *App) TimeZone() *time.Location {
 	if a.Zone == nil {
 		return time.UTC
 	}
 	return a.Zone
+}
+
+// rootOf is the command tree for a command line.
+func rootOf(s *Session, args []string) *cobra.Command {
+	serve := s.App.Commands.Serve
+	if serve == nil || len(args) == 0 || args[0] != ssh.ServeCommand {
+		return newRoot(s)
+	}
+	root := bareRoot(s)
+	root.AddCommand(serve(s))
+	return root
+}
+
+// Support is the data of a support bundle about a machine that the engine does not have.
+type Support struct {
+	// Records counts the records of each run's journal by kind.
+	Records map[int]map[string]int
+	// Outputs are the outputs of harmless commands by name: disks, packages.
+	Outputs map[string]string
+	// Missing says in a sentence each what could not be found out.
+	Missing []string
 }

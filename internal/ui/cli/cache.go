@@ -18,38 +18,38 @@ import (
 
 // withCache calls fn with the cache, or with nil if there is none. A failure of the cache costs only
 // time, so there are no errors.
-func withCache(s *session, fn func(*listcache.Dir)) {
+func withCache(s *Session, fn func(*listcache.Dir)) {
 	dir, done, err := s.openCache()
 	if err != nil {
 		fn(nil)
 		return
 	}
 	defer func() { _ = done() }()
-	fn(&listcache.Dir{FS: dir, Program: s.app.Build})
+	fn(&listcache.Dir{FS: dir, Program: s.App.Build})
 }
 
 // openCache opens the state directory of the machine. A user who cannot open it and works on other
 // machines has a cache directory of their own, so that read-only commands leave nothing behind.
-func (s *session) openCache() (host.FS, func() error, error) {
+func (s *Session) openCache() (host.FS, func() error, error) {
 	if s.cache != nil {
 		return s.cache, func() error { return nil }, nil
 	}
-	m, err := s.machine()
-	if err != nil || s.app.Beside == nil {
+	m, err := s.Machine()
+	if err != nil || s.App.Beside == nil {
 		return nil, nil, errNoCache
 	}
-	if fileExists(m.State) {
-		if dir, done, err := s.app.Beside(m); err == nil {
+	if FileExists(m.State) {
+		if dir, done, err := s.App.Beside(m); err == nil {
 			return dir, done, nil
 		}
 	}
-	if s.app.OwnCache == nil || len(s.words) == 0 && s.connectOpts.ssh == "" {
+	if s.App.OwnCache == nil || len(s.Words) == 0 && s.ConnectOpts.SSH == "" {
 		return nil, nil, errNoCache
 	}
-	if m.State, err = s.app.OwnCache(); err != nil {
+	if m.State, err = s.App.OwnCache(); err != nil {
 		return nil, nil, err
 	}
-	return s.app.Beside(m)
+	return s.App.Beside(m)
 }
 
 // keptLists is the largest number of targets whose lists are cached. With two files each, they use
@@ -57,18 +57,18 @@ func (s *session) openCache() (host.FS, func() error, error) {
 const keptLists = 200
 
 // openCache opens the cache for the lists of so many targets.
-func (cr *targetSet) openCache(targets int) {
-	if targets > keptLists || !cr.src.committed() {
+func (cr *TargetSet) openCache(targets int) {
+	if targets > keptLists || !cr.Source.committed() {
 		return
 	}
-	if dir, done, err := cr.s.openCache(); err == nil {
+	if dir, done, err := cr.Session.openCache(); err == nil {
 		cr.cache, cr.uncache = dir, done
 	}
 }
 
 // remembering calls read, which reads the repository at a revision, with the cached results of earlier
 // reads.
-func remembering(s *session, r *repo.Repo, rev string, read func() error) (err error) {
+func remembering(s *Session, r *repo.Repo, rev string, read func() error) (err error) {
 	withCache(s, func(dir *listcache.Dir) {
 		if dir == nil {
 			err = read()
@@ -76,7 +76,7 @@ func remembering(s *session, r *repo.Repo, rev string, read func() error) (err e
 		}
 		name := memoryName(r.Top(), rev)
 		m := repo.ParseMemory(dir.Load(name))
-		r.Use(m, s.app.Now)
+		r.Use(m, s.App.Now)
 		if err = read(); err != nil {
 			return
 		}
@@ -96,9 +96,9 @@ func memoryName(top, rev string) string {
 	return "revision\x00" + strconv.Itoa(int(crc32.ChecksumIEEE([]byte(rev))%4)) + "\x00" + top
 }
 
-// targets are the names that the repository declares.
-func (s *session) targets(src *source) ([]string, error) {
-	all, err := inventory(s, src)
+// Targets are the names that the repository declares.
+func (s *Session) Targets(src *Source) ([]string, error) {
+	all, err := Inventory(s, src)
 	names := make([]string, len(all))
 	for i, t := range all {
 		names[i] = t.Name
@@ -106,11 +106,11 @@ func (s *session) targets(src *source) ([]string, error) {
 	return names, err
 }
 
-// inventory returns the known data of the targets without facts. It depends only on the content of the
+// Inventory returns the known data of the targets without facts. It depends only on the content of the
 // repository, so the inventory of a commit is read once.
-func inventory(s *session, src *source) (all []query.Target, err error) {
+func Inventory(s *Session, src *Source) (all []query.Target, err error) {
 	ask := func() error {
-		found, ds := s.app.Language.inventory(src.tree)
+		found, ds := s.App.Language.Inventory(src.Tree)
 		all = found
 		return ds.Err()
 	}
@@ -122,19 +122,19 @@ func inventory(s *session, src *source) (all []query.Target, err error) {
 			err = ask()
 			return
 		}
-		slot := "inventory\x00" + src.prefix
+		slot := "inventory\x00" + src.Prefix
 		var was struct {
 			Tree    string
 			Targets []query.Target
 		}
-		if json.Unmarshal(dir.Load(slot), &was) == nil && was.Tree == src.rev.Digest {
+		if json.Unmarshal(dir.Load(slot), &was) == nil && was.Tree == src.Rev.Digest {
 			all = was.Targets
 			return
 		}
 		if err = ask(); err != nil {
 			return
 		}
-		was.Tree, was.Targets = src.rev.Digest, all
+		was.Tree, was.Targets = src.Rev.Digest, all
 		if b, err := json.Marshal(was); err == nil {
 			_ = dir.Save(slot, b)
 		}
@@ -142,39 +142,39 @@ func inventory(s *session, src *source) (all []query.Target, err error) {
 	return all, err
 }
 
-// listOf is compile and request for a revision: a committed one is compiled
+// ListOf is compile and request for a revision: a committed one is compiled
 // once, and its list is read when it is needed.
-func (s *session) listOf(src *source, in compile.Input) (executor.Request, error) {
+func (s *Session) ListOf(src *Source, in compile.Input) (executor.Request, error) {
 	req, err := s.compiledOf(src, in)
-	if err == nil && src.repo != nil {
-		req.Adopt = s.adopt
+	if err == nil && src.Repo != nil {
+		req.Adopt = s.Adopt
 		req.Repository, err = identityOf(s, src)
 	}
 	return req, err
 }
 
 // identityOf is the identity of an open repository. The history of a commit is read once.
-func identityOf(s *session, src *source) (id repo.Identity, err error) {
+func identityOf(s *Session, src *Source) (id repo.Identity, err error) {
 	src.identify.Do(func() {
-		withCache(s, func(dir *listcache.Dir) { src.id, src.idErr = readIdentity(s.printer, src, dir) })
+		withCache(s, func(dir *listcache.Dir) { src.id, src.idErr = readIdentity(s.Printer, src, dir) })
 	})
 	return src.id, src.idErr
 }
 
-func readIdentity(s *printer, src *source, dir *listcache.Dir) (repo.Identity, error) {
-	slot := "identity\x00" + src.repo.Top() + "\x00" + src.prefix
+func readIdentity(s *Printer, src *Source, dir *listcache.Dir) (repo.Identity, error) {
+	slot := "identity\x00" + src.Repo.Top() + "\x00" + src.Prefix
 	var was struct {
 		Commit string
 		repo.Identity
 	}
-	if dir != nil && src.rev.Commit != "" && json.Unmarshal(dir.Load(slot), &was) == nil && was.Commit == src.rev.Commit {
+	if dir != nil && src.Rev.Commit != "" && json.Unmarshal(dir.Load(slot), &was) == nil && was.Commit == src.Rev.Commit {
 		return was.Identity, nil
 	}
-	id, err := src.repo.Identity(context.Background(), src.rev.Commit, src.prefix)
+	id, err := src.Repo.Identity(context.Background(), src.Rev.Commit, src.Prefix)
 	if err != nil || dir == nil || id.Root == "" { // a shallow clone may become whole
 		return id, err
 	}
-	was.Commit, was.Identity = src.rev.Commit, id
+	was.Commit, was.Identity = src.Rev.Commit, id
 	if b, err := json.Marshal(was); err == nil {
 		_ = dir.Save(slot, b)
 	}
@@ -182,10 +182,10 @@ func readIdentity(s *printer, src *source, dir *listcache.Dir) (repo.Identity, e
 }
 
 // compiledOf is a request without the identity of its repository.
-func (s *session) compiledOf(src *source, in compile.Input) (req executor.Request, err error) {
+func (s *Session) compiledOf(src *Source, in compile.Input) (req executor.Request, err error) {
 	fresh := func() (compile.Result, error) {
 		res, err := compileInput(s, in)
-		if req = wanted.Request(res, src.rev); err == nil {
+		if req = wanted.Request(res, src.Rev); err == nil {
 			goesOn(s, &req, res.Outputs, res.Deferred, src, in)
 		}
 		return res, err
@@ -199,10 +199,10 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 			_, err = fresh()
 			return
 		}
-		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars,
+		k := listcache.Key{Program: s.App.Build, Tree: src.Rev.Digest, Prefix: src.Prefix, Target: in.Target, Vars: in.Vars,
 			Facts: in.Facts, Outputs: in.Outputs}
 		if kept, ok := dir.Find(k); ok {
-			req = keptRequest(s, kept, in, src.rev)
+			req = keptRequest(s, kept, in, src.Rev)
 			goesOn(s, &req, kept.Outputs, kept.Deferred, src, in)
 			return
 		}
@@ -217,17 +217,17 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
-func goesOn(s *session, req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source,
+func goesOn(s *Session, req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *Source,
 	in compile.Input) {
 	wanted.GoesOn(req, outputs, held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
-		return s.listOf(src, in)
+		return s.ListOf(src, in)
 	})
 }
 
 // keptRequest is request for a list that was kept. Should it be gone when it is
 // needed, it is compiled again.
-func keptRequest(s *session, kept *listcache.Kept, in compile.Input, rev repo.Revision) executor.Request {
+func keptRequest(s *Session, kept *listcache.Kept, in compile.Input, rev repo.Revision) executor.Request {
 	load := func() (executor.Loaded, error) {
 		err := errNoCache
 		var res compile.Result

@@ -31,22 +31,23 @@ type misusedError struct{ error }
 
 func (m misusedError) Unwrap() []error { return []error{m.error, errUsage} }
 
-func misused(err error) error { return misusedError{err} }
+// Misused marks an error as a wrong command line, for the exit code ExitUsage.
+func Misused(err error) error { return misusedError{err} }
 
-// errChanges ends a command that found differences. It is not a failure and prints nothing.
-var errChanges = errors.New("there are changes")
+// ErrChanges ends a command that found differences. It is not a failure and prints nothing.
+var ErrChanges = errors.New("there are changes")
 
 // ExitCode is the one place where an error becomes a number. A run that failed
 // a check and was then undone counts as rolled back.
 func ExitCode(err error) int {
 	var locked *host.LockedError
-	var own errExit
+	var own ErrExit
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &own):
 		return int(own)
-	case errors.Is(err, errChanges):
+	case errors.Is(err, ErrChanges):
 		return ExitChanges
 	case errors.Is(err, executor.ErrUndone):
 		return ExitRolledBack
@@ -71,16 +72,16 @@ type hinted struct {
 func (h *hinted) Error() string { return h.err.Error() }
 func (h *hinted) Unwrap() error { return h.err }
 
-// withHint adds what to do to an error; nil stays nil.
-func withHint(err error, hint string) error {
+// WithHint adds what to do to an error; nil stays nil.
+func WithHint(err error, hint string) error {
 	if err == nil {
 		return nil
 	}
 	return &hinted{err, hint}
 }
 
-// refuse is an error that says what to type instead.
-func refuse(hint, text string) error { return &hinted{errors.New(text), hint} }
+// Refuse is an error that says what to type instead.
+func Refuse(hint, text string) error { return &hinted{errors.New(text), hint} }
 
 // byName says what interrupted a command, where its error only says that it was
 // cancelled.
@@ -92,3 +93,8 @@ func byName(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("cannot continue: %w", cause)
 }
+
+// ErrExit is the exit code of a command that ran on one target.
+type ErrExit int
+
+func (e ErrExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }

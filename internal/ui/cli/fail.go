@@ -14,16 +14,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// errorDoc is the document of a command that failed.
-type errorDoc struct {
+// ErrorDoc is the document of a command that failed.
+type ErrorDoc struct {
 	Format      string           `json:"format"` // fettle.error/1
 	Exit        int              `json:"exit"`
 	Error       string           `json:"error"`
 	Hint        string           `json:"hint,omitempty"`
-	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
+	Diagnostics []DiagnosticJSON `json:"diagnostics,omitempty"`
 }
 
-type diagnosticJSON struct {
+// DiagnosticJSON is an error or a warning about a repository, in JSON documents.
+type DiagnosticJSON struct {
 	Severity string       `json:"severity"`
 	Summary  string       `json:"summary"`
 	Detail   string       `json:"detail,omitempty"`
@@ -32,58 +33,59 @@ type diagnosticJSON struct {
 	Trace    []diag.Range `json:"trace,omitempty"`
 }
 
-func diagnosticsJSON(l diag.List) []diagnosticJSON {
-	var out []diagnosticJSON
+// DiagnosticsJSON converts diagnostics in their order.
+func DiagnosticsJSON(l diag.List) []DiagnosticJSON {
+	var out []DiagnosticJSON
 	for _, d := range l {
-		out = append(out, diagnosticJSON{d.Severity.String(), d.Summary, d.Detail, d.Range, d.Line, d.Trace})
+		out = append(out, DiagnosticJSON{d.Severity.String(), d.Summary, d.Detail, d.Range, d.Line, d.Trace})
 	}
 	return out
 }
 
-// fail prints an error once, as text on stderr or as a document on stdout. The printed document of a
+// Fail prints an error once, as text on stderr or as a document on stdout. The printed document of a
 // command already contains its result.
-func (s *session) fail(err error) {
-	if err == nil || errors.Is(err, errChanges) || errors.Is(err, errReported) {
+func (s *Session) Fail(err error) {
+	if err == nil || errors.Is(err, ErrChanges) || errors.Is(err, errReported) {
 		return
 	}
 	hint := hintOf(err)
-	if s.remote != nil && s.at.hub == "" && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
+	if s.Remote != nil && s.At.Hub == "" && !s.At.Sudo && errors.Is(err, fs.ErrPermission) {
 		hint = "Become root there: --sudo, or sudo = true in the ssh block of the target"
 	}
-	if s.remote != nil && s.at.hub != "" && errors.Is(err, fs.ErrPermission) {
+	if s.Remote != nil && s.At.Hub != "" && errors.Is(err, fs.ErrPermission) {
 		hint = "If you only have read access, ask an admin of the fleet for the role operate"
 	}
-	if s.remote != nil && errors.Is(err, wire.ErrLost) {
+	if s.Remote != nil && errors.Is(err, wire.ErrLost) {
 		hint = lostHint(s)
 	}
 	var list *diag.ListError
 	isList := errors.As(err, &list)
-	if s.json {
-		if s.documented {
+	if s.JSON {
+		if s.Documented {
 			return
 		}
-		doc := errorDoc{Format: "fettle.error/1", Exit: ExitCode(err), Error: err.Error(), Hint: hint}
+		doc := ErrorDoc{Format: "fettle.error/1", Exit: ExitCode(err), Error: err.Error(), Hint: hint}
 		if isList {
-			doc.Error, doc.Diagnostics = "the configuration has errors", diagnosticsJSON(list.List)
+			doc.Error, doc.Diagnostics = "the configuration has errors", DiagnosticsJSON(list.List)
 		}
-		_ = s.document(doc)
+		_ = s.Document(doc)
 		return
 	}
 	if isList {
-		s.errStyle().Diagnostics(s.app.Stderr, list.List)
-		s.errStyle().Hint(s.app.Stderr, hint)
+		s.ErrStyle().Diagnostics(s.App.Stderr, list.List)
+		s.ErrStyle().Hint(s.App.Stderr, hint)
 		return
 	}
-	s.errStyle().Error(s.app.Stderr, err.Error(), hint)
+	s.ErrStyle().Error(s.App.Stderr, err.Error(), hint)
 }
 
 // lostHint says what becomes of a run whose connection was lost.
-func lostHint(s *session) string {
+func lostHint(s *Session) string {
 	how := map[string]string{wire.Finish: "continues", wire.Stop: "stops",
-		wire.Revert: "is undone"}[s.connectOpts.onDisconnect.value]
+		wire.Revert: "is undone"}[s.ConnectOpts.OnDisconnect.Value]
 	where := ""
-	if s.target != "" {
-		where = " -t " + s.target
+	if s.Target != "" {
+		where = " -t " + s.Target
 	}
 	return fmt.Sprintf("A run that had started there %s. See its result: fettle status%s", how, where)
 }
@@ -91,8 +93,8 @@ func lostHint(s *session) string {
 // errReported marks an error whose report has been shown. Only the exit code remains.
 var errReported = errors.New("reported")
 
-// reported wraps err, keeping its exit code.
-func reported(err error) error {
+// Reported wraps err, keeping its exit code.
+func Reported(err error) error {
 	if err == nil {
 		return nil
 	}

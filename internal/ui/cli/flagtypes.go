@@ -15,37 +15,37 @@ import (
 	"fettle.dev/fettle/internal/size"
 )
 
-// choice is a flag with a closed set of values. It is a pflag.Value.
-type choice struct {
-	value string
-	of    []string
-	given bool // on the command line
+// Choice is a flag with a closed set of values. It is a pflag.Value.
+type Choice struct {
+	Value string
+	Of    []string
+	Given bool // on the command line
 }
 
-func (c *choice) String() string { return c.value }
+func (c *Choice) String() string { return c.Value }
 
 // Set refuses anything outside of the set, and names what there is.
-func (c *choice) Set(v string) error {
-	if !slices.Contains(c.of, v) {
-		return fmt.Errorf("%.40q is not one of %s", v, strings.Join(c.of, ", "))
+func (c *Choice) Set(v string) error {
+	if !slices.Contains(c.Of, v) {
+		return fmt.Errorf("%.40q is not one of %s", v, strings.Join(c.Of, ", "))
 	}
-	c.value, c.given = v, true
+	c.Value, c.Given = v, true
 	return nil
 }
 
 // Type is shown in the help.
-func (c *choice) Type() string { return strings.Join(c.of, "|") }
+func (c *Choice) Type() string { return strings.Join(c.Of, "|") }
 
-// durationVar defines a flag whose value is a duration such as 90s, 2h or 7d. The variable gets the
+// DurationVar defines a flag whose value is a duration such as 90s, 2h or 7d. The variable gets the
 // default value at once.
-func durationVar(f *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
+func DurationVar(f *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
 	*d = value
 	f.Var(&durationFlag{d: d}, name, usage)
 }
 
-// spanVar defines a flag like durationVar whose value is longer than 0s. The default value can be 0,
+// SpanVar defines a flag like durationVar whose value is longer than 0s. The default value can be 0,
 // which means that the flag is not given.
-func spanVar(f *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
+func SpanVar(f *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
 	*d = value
 	f.Var(&durationFlag{d: d, positive: true}, name, usage)
 }
@@ -91,9 +91,9 @@ func parseSpan(text string) (time.Duration, error) {
 	return d, err
 }
 
-// numberVar defines a flag whose value is a whole number of at least least. The variable gets the
+// NumberVar defines a flag whose value is a whole number of at least least. The variable gets the
 // default value at once.
-func numberVar(f *pflag.FlagSet, n *int, name string, value, least int, usage string) {
+func NumberVar(f *pflag.FlagSet, n *int, name string, value, least int, usage string) {
 	*n = value
 	f.Var(&numberFlag{n, least}, name, usage)
 }
@@ -189,6 +189,11 @@ func (*amountFlag) Type() string { return "amount" }
 type momentFlag struct {
 	now func() time.Time
 	at  *time.Time
+}
+
+// MomentVar defines a flag for a time, or for a duration before now.
+func MomentVar(f *pflag.FlagSet, p *time.Time, now func() time.Time, name, usage string) {
+	f.Var(&momentFlag{now, p}, name, usage)
 }
 
 func (v *momentFlag) Set(text string) error {

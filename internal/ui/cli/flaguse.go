@@ -22,9 +22,9 @@ func readFlags() []string {
 	return []string{"chdir", "compile-timeout", "compile-memory", "max-files", "max-file-size"}
 }
 
-// compileFlags are used to compile a repository. Facts and identities come from the
+// CompileFlags are used to compile a repository. Facts and identities come from the
 // host below --root, kept lists from its state directory.
-func compileFlags() []string {
+func CompileFlags() []string {
 	return append(readFlags(), "rev", "var", "identity", "root", "state")
 }
 
@@ -34,33 +34,33 @@ func connectFlagNames() []string {
 	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new", "sign-key")
 }
 
-// changeFlags are used to change a host by a run.
-func changeFlags() []string { return append(connectFlagNames(), "lock-wait", "on-disconnect") }
+// ChangeFlags are used to change a host by a run.
+func ChangeFlags() []string { return append(connectFlagNames(), "lock-wait", "on-disconnect") }
 
-// flagsOf are the global flags that commands use, by the words of the command.
-func flagsOf() map[string][]string {
+// FlagsOf are the global flags that commands use, by the words of the command.
+func FlagsOf() map[string][]string {
 	join := func(sets ...[]string) []string { return slices.Concat(sets...) }
 	doc, place, target := []string{"json"}, []string{"root", "state"}, []string{"target"}
 	secrets := []string{"json", "chdir", "identity", "root"}
 	machine := join(doc, connectFlagNames())
 	locks := join(machine, []string{"lock-wait"})
-	changes := join(doc, changeFlags())
+	changes := join(doc, ChangeFlags())
 	out := map[string][]string{
 		"init": join(doc, []string{"chdir"}), "fmt": join(doc, []string{"chdir"}),
-		"validate": join(doc, compileFlags(), target), "diff": join(doc, compileFlags(), target, []string{"via"}),
-		"compile": join(doc, compileFlags(), target, []string{"via"}),
+		"validate": join(doc, CompileFlags(), target), "diff": join(doc, CompileFlags(), target, []string{"via"}),
+		"compile": join(doc, CompileFlags(), target, []string{"via"}),
 		"test":    join(doc, readFlags(), []string{"rev", "identity", "root"}),
 		"docs":    join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),
 		"generate":       join(doc, readFlags(), target, place, []string{"var", "identity"}),
 		"lookup refresh": join(doc, readFlags(), []string{"identity", "root"}), "lookup status": join(doc, readFlags()),
 		"module list": join(doc, readFlags(), []string{"rev"}), "module add": join(doc, readFlags()), "module update": join(doc, readFlags()),
 
-		"plan": join(locks, compileFlags()), "apply": join(changes, compileFlags()),
+		"plan": join(locks, CompileFlags()), "apply": join(changes, CompileFlags()),
 		"rollback": changes, "recover": changes, "steps apply": changes,
 		"steps plan": locks, "confirm": locks, "drift": locks, "freeze": locks, "unfreeze": locks, "gc": locks,
 		"status": machine, "facts": machine, "log": machine, "show": machine, "wait": machine, "support-bundle": machine,
-		"explain": join(machine, compileFlags()),
-		"run":     join(machine, compileFlags(), []string{"on-disconnect"}),
+		"explain": join(machine, CompileFlags()),
+		"run":     join(machine, CompileFlags(), []string{"on-disconnect"}),
 		"copy":    join(machine, []string{"on-disconnect"}), "reboot": join(machine, []string{"on-disconnect"}),
 
 		"agent run": join(place, []string{"identity"}), "agent request": join(doc, place), "agent enrol": join(doc, place),
@@ -97,16 +97,16 @@ func flagsOf() map[string][]string {
 	return out
 }
 
-// usedBy are the global flags that a command uses.
-func usedBy(c *cobra.Command) []string {
+// UsedBy are the global flags that a command uses.
+func UsedBy(c *cobra.Command) []string {
 	words := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
-	return append(alwaysUsed(), flagsOf()[words]...)
+	return append(alwaysUsed(), FlagsOf()[words]...)
 }
 
 // shownBy are the global flags in the help of a command. A command that reads a repository only for
 // the connections of targets accepts the limits of the compiler, but its help omits them.
 func shownBy(c *cobra.Command) []string {
-	used := usedBy(c)
+	used := UsedBy(c)
 	if slices.Contains(used, "rev") || !slices.Contains(used, "ssh") {
 		return used
 	}
@@ -121,9 +121,9 @@ func describeTarget(c *cobra.Command) {
 }
 
 func targetText(c *cobra.Command) string {
-	words, used := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), usedBy(c)
+	words, used := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), UsedBy(c)
 	text := "work on this `TARGET`"
-	if c.Annotations[manyMark] != "" {
+	if c.Annotations[ManyMark] != "" {
 		text += ", or several: role:web, label:env=prod, 'web*'; see fettle docs targets"
 	}
 	switch {
@@ -138,8 +138,8 @@ func targetText(c *cobra.Command) string {
 }
 
 // refuseUnused refuses global flags that a command does not use.
-func refuseUnused(s *printer, c *cobra.Command) error {
-	return refuseOthers(c, c.CommandPath(), usedBy(c))
+func refuseUnused(s *Printer, c *cobra.Command) error {
+	return refuseOthers(c, c.CommandPath(), UsedBy(c))
 }
 
 // refuseOthers refuses all global flags except used, with what as the subject of the error.
@@ -154,18 +154,18 @@ func refuseOthers(c *cobra.Command, what string, used []string) error {
 		return nil
 	}
 	list := strings.Join(unused, " and ")
-	return misused(refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what)))
+	return Misused(Refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what)))
 }
 
-// aside refuses what a mode of a command does not use: global flags other than --json and
+// Aside refuses what a mode of a command does not use: global flags other than --json and
 // these.
-func aside(c *cobra.Command, mode string, used ...[]string) error {
+func Aside(c *cobra.Command, mode string, used ...[]string) error {
 	return refuseOthers(c, c.CommandPath()+" "+mode, slices.Concat(alwaysUsed(), []string{"json"}, slices.Concat(used...)))
 }
 
 // helpOfUsed limits the global flags in the help of a command to the flags that the command uses. It
 // wraps the descriptions of flags at width columns.
-func helpOfUsed(root *cobra.Command, width int) {
+func helpOfUsed(root *cobra.Command, all []Group, width int) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if shown := shownBy(c); c.HasParent() {
@@ -173,7 +173,7 @@ func helpOfUsed(root *cobra.Command, width int) {
 			describeTarget(c)
 		}
 		if !c.HasParent() {
-			fmt.Fprint(c.OutOrStdout(), rootHelp(c))
+			fmt.Fprint(c.OutOrStdout(), RootHelp(c, all))
 			return
 		}
 		var text bytes.Buffer
@@ -181,6 +181,6 @@ func helpOfUsed(root *cobra.Command, width int) {
 		c.SetOut(&text)
 		help(c, args)
 		c.SetOut(out)
-		fmt.Fprint(out, wrapFlags(text.String(), width))
+		fmt.Fprint(out, WrapFlags(text.String(), width))
 	})
 }

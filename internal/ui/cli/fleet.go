@@ -5,16 +5,16 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// members compiles many targets, at the same time where the language can.
-func (s *printer) members(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
-	if fleet := s.app.Language.Fleet; fleet != nil && (lists || len(targets) > 1) {
+// Members compiles many targets, at the same time where the language can.
+func (s *Printer) Members(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
+	if fleet := s.App.Language.Fleet; fleet != nil && (lists || len(targets) > 1) {
 		return fleet(in, targets, lists)
 	}
 	var out []compile.Member
 	var ds diag.List
 	for _, t := range targets {
 		in.Target = t
-		res, more := s.app.Language.compile(in)
+		res, more := s.App.Language.Compile(in)
 		ds = append(ds, more...)
 		if more.HasErrors() {
 			continue

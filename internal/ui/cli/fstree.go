@@ -9,20 +9,23 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// fsTree is content in a directory or an archive, outside of a repository: blobs of a saved plan,
+// fileTree is content in a directory or an archive, outside of a repository: blobs of a saved plan,
 // sources of a step file. It serves files only.
-type fsTree struct{ fs fs.FS }
+type fileTree struct{ fs fs.FS }
+
+// FileTree is the tree of a directory or an archive. It serves regular files only.
+func FileTree(files fs.FS) repo.Tree { return fileTree{files} }
 
 var errFilesOnly = errors.New("only files are read here")
 
 // Open opens a regular file.
-func (t fsTree) Open(path string) (io.ReadCloser, error) { return t.fs.Open(path) }
+func (t fileTree) Open(path string) (io.ReadCloser, error) { return t.fs.Open(path) }
 
 // ReadFile reads a whole file.
-func (t fsTree) ReadFile(path string) ([]byte, error) { return fs.ReadFile(t.fs, path) }
+func (t fileTree) ReadFile(path string) ([]byte, error) { return fs.ReadFile(t.fs, path) }
 
 // Stat describes one file.
-func (t fsTree) Stat(path string) (repo.Entry, error) {
+func (t fileTree) Stat(path string) (repo.Entry, error) {
 	st, err := fs.Stat(t.fs, path)
 	if err != nil {
 		return repo.Entry{}, err
@@ -31,12 +34,12 @@ func (t fsTree) Stat(path string) (repo.Entry, error) {
 }
 
 // ReadDir fails.
-func (t fsTree) ReadDir(string) ([]repo.Entry, error) { return nil, errFilesOnly }
+func (t fileTree) ReadDir(string) ([]repo.Entry, error) { return nil, errFilesOnly }
 
 // Readlink fails.
-func (t fsTree) Readlink(string) (string, error) { return "", errFilesOnly }
+func (t fileTree) Readlink(string) (string, error) { return "", errFilesOnly }
 
 // Digest reads a file to its end.
-func (t fsTree) Digest(path string) (string, int64, error) {
+func (t fileTree) Digest(path string) (string, int64, error) {
 	return step.Directory{FS: t.fs}.Digest(path)
 }

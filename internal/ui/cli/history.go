@@ -11,16 +11,16 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// moment formats a time of the journal (ns since 1970).
-func (s *printer) moment(ns int64) string {
+// Moment formats a time of the journal (ns since 1970).
+func (s *Printer) Moment(ns int64) string {
 	if ns == 0 {
 		return ""
 	}
-	return render.Time(time.Unix(0, ns).In(s.app.zone()))
+	return render.Time(time.Unix(0, ns).In(s.App.TimeZone()))
 }
 
-// runDoc is one run as part of a document.
-type runDoc struct {
+// RunDoc is one run as part of a document.
+type RunDoc struct {
 	Run       int           `json:"run"`
 	Operation string        `json:"operation"`
 	Started   int64         `json:"started"`         // ns since 1970
@@ -41,25 +41,26 @@ type runDoc struct {
 	Continues int           `json:"continues,omitempty"` // the phase before, of the same apply
 }
 
-func runJSON(i journal.RunInfo) runDoc {
+// RunJSON converts a run of the journal to its JSON document.
+func RunJSON(i journal.RunInfo) RunDoc {
 	h := i.Header
-	return runDoc{
-		Run: h.Run, Operation: string(h.Operation), Started: i.Started, Ended: i.Ended, Outcome: outcomeOf(i),
+	return RunDoc{
+		Run: h.Run, Operation: string(h.Operation), Started: i.Started, Ended: i.Ended, Outcome: OutcomeOf(i),
 		Changed: i.Changed, Error: i.Error, Base: h.Base, To: h.To, Target: h.Target, Revision: h.Revision,
 		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version, PID: h.PID, Continues: h.Continues,
 	}
 }
 
-// outcomeOf names how a run ended, or that it has not.
-func outcomeOf(i journal.RunInfo) string {
+// OutcomeOf names how a run ended, or that it has not.
+func OutcomeOf(i journal.RunInfo) string {
 	if i.Outcome == "" {
 		return "unfinished"
 	}
 	return string(i.Outcome)
 }
 
-// operation describes a run in one to three words.
-func operation(h journal.Header) string {
+// Operation describes a run in one to three words.
+func Operation(h journal.Header) string {
 	if h.Operation == journal.OpRollback {
 		text := "rollback to " + render.RunName(h.To)
 		if strings.HasPrefix(h.Command, executor.NotConfirmed) {
@@ -73,25 +74,25 @@ func operation(h journal.Header) string {
 	return string(h.Operation)
 }
 
-// doneDoc is the document of a command that only does something.
-type doneDoc struct {
+// DoneDoc is the document of a command that only does something.
+type DoneDoc struct {
 	Format  string `json:"format"` // fettle.done/1
 	Did     string `json:"did"`
 	Run     int    `json:"run,omitempty"`
 	Message string `json:"message"`
 }
 
-// done tells that something was done.
-func (s *printer) done(did string, run int, message string) error {
-	if s.json {
-		return s.document(doneDoc{"fettle.done/1", did, run, message})
+// Done tells that something was done.
+func (s *Printer) Done(did string, run int, message string) error {
+	if s.JSON {
+		return s.Document(DoneDoc{"fettle.done/1", did, run, message})
 	}
-	s.printf("%s\n", message)
+	s.Printf("%s\n", message)
 	return nil
 }
 
-// newestFirst returns a copy of runs in the order of the output.
-func newestFirst(runs []journal.RunInfo) []journal.RunInfo {
+// NewestFirst returns a copy of runs in the order of the output.
+func NewestFirst(runs []journal.RunInfo) []journal.RunInfo {
 	out := make([]journal.RunInfo, 0, len(runs))
 	for i := len(runs) - 1; i >= 0; i-- {
 		out = append(out, runs[i])

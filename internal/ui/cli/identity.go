@@ -9,25 +9,26 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// identities returns the private keys of the user, or the keys in the file of --identity or
+// Identities returns the private keys of the user, or the keys in the file of --identity or
 // FETTLE_IDENTITY.
-func (s *session) identities() (vault.Identities, error) {
-	m, err := s.machine()
+func (s *Session) Identities() (vault.Identities, error) {
+	m, err := s.Machine()
 	if err != nil {
 		return nil, err
 	}
-	named := s.namedIdentity()
-	ids, err := here.Identities(named, s.app.Env, m.Root)
+	named := s.NamedIdentity()
+	ids, err := here.Identities(named, s.App.Env, m.Root)
 	if named != "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("Create it: fettle secret identity "+named,
+		return nil, Refuse("Create it: fettle secret identity "+named,
 			fmt.Sprintf("cannot read the identity %q: there is no such file", named))
 	}
 	return ids, err
 }
 
-func (s *session) namedIdentity() string {
+// NamedIdentity is the file of --identity or FETTLE_IDENTITY, "" if there is none.
+func (s *Session) NamedIdentity() string {
 	if s.identity != "" {
 		return s.identity
 	}
-	return s.app.Env("FETTLE_IDENTITY")
+	return s.App.Env("FETTLE_IDENTITY")
 }

@@ -19,41 +19,43 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 )
 
-// manyFlags are the flags of commands that work on many targets at once.
-type manyFlags struct {
+// ManyFlags are the flags of commands that work on many targets at once.
+type ManyFlags struct {
 	parallel         int
-	batch, maxFailed string
+	Batch, MaxFailed string
 }
 
 // perProcessor is how many targets at once a processor here keeps up with: for each it
 // encrypts, compiles and compares.
 const perProcessor = 25
 
-// manyMark on a command means that it accepts a selection of targets.
-const manyMark = "many"
+// ManyMark on a command means that it accepts a selection of targets.
+const ManyMark = "many"
 
-func (f *manyFlags) flags(c *cobra.Command) {
-	c.Annotations = map[string]string{manyMark: "yes"}
-	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0,
+// Flags defines the flags.
+func (f *ManyFlags) Flags(c *cobra.Command) {
+	c.Annotations = map[string]string{ManyMark: "yes"}
+	NumberVar(c.Flags(), &f.parallel, "parallel", 0, 0,
 		"work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this host if that is less)")
-	amountVar(c, &f.batch, "batch", "finish this `NUMBER|PERCENT` of targets before others begin, such as 5 or 10%")
-	amountVar(c, &f.maxFailed, "max-failed",
+	amountVar(c, &f.Batch, "batch", "finish this `NUMBER|PERCENT` of targets before others begin, such as 5 or 10%")
+	amountVar(c, &f.MaxFailed, "max-failed",
 		"begin no further targets if more than this `NUMBER|PERCENT` failed, such as 0 or 10%")
 }
 
-func (f *manyFlags) options() (fanout.Options, error) {
+// Options reads the options of a fan-out. The error is one of the command line.
+func (f *ManyFlags) Options() (fanout.Options, error) {
 	o := fanout.Options{Parallel: f.parallel}
 	if f.parallel == 0 {
 		o.Parallel = min(fanout.DefaultParallel, perProcessor*runtime.NumCPU())
 	}
 	var err error
-	if f.batch != "" {
-		if o.Batch, err = amount.Parse(f.batch); err != nil {
+	if f.Batch != "" {
+		if o.Batch, err = amount.Parse(f.Batch); err != nil {
 			return o, fmt.Errorf("cannot use --batch: %w", err)
 		}
 	}
-	if f.maxFailed != "" {
-		most, err := amount.Parse(f.maxFailed)
+	if f.MaxFailed != "" {
+		most, err := amount.Parse(f.MaxFailed)
 		if err != nil {
 			return o, fmt.Errorf("cannot use --max-failed: %w", err)
 		}
@@ -62,101 +64,101 @@ func (f *manyFlags) options() (fanout.Options, error) {
 	return o, nil
 }
 
-// isMany tells whether the command line names a selection of targets.
-func (f *targetFlags) isMany() bool { return len(f.words) > 0 && f.target == "" }
+// IsMany tells whether the command line names a selection of targets.
+func (f *targetFlags) IsMany() bool { return len(f.Words) > 0 && f.Target == "" }
 
-// targetSet is the targets that a command works on, each with a session of its own.
-type targetSet struct {
-	s       *session
-	src     *source
-	options fanout.Options
-	names   []string
-	members map[string]*member
+// TargetSet is the targets that a command works on, each with a session of its own.
+type TargetSet struct {
+	Session *Session
+	Source  *Source
+	Options fanout.Options
+	Names   []string
+	members map[string]*Member
 	cache   host.FS // of the lists of all, nil for none
 	uncache func() error
 	keep    bool   // connections between two rounds
-	changes bool   // the results of targets are recorded, for @failed
-	acts    bool   // this round records something on targets
-	quiet   bool   // rounds are not shown while they happen
-	part    string // of the command that runs
-	stopped string // the reason why a round began no further targets
+	Changes bool   // the results of targets are recorded, for @failed
+	Acts    bool   // this round records something on targets
+	Quiet   bool   // rounds are not shown while they happen
+	Part    string // of the command that runs
+	Stopped string // the reason why a round began no further targets
 	noted   map[string]bool
 }
 
-// member is one target of many. Its own output is discarded.
-type member struct {
-	*session
-	entry query.Target
-	work  any  // the result of a round for the next round
+// Member is one target of many. Its own output is discarded.
+type Member struct {
+	*Session
+	Entry query.Target
+	Work  any  // the result of a round for the next round
 	here  bool // it is this machine
 }
 
-// outcome is the result on one target.
-type outcome struct {
-	status fanout.Status
-	line   string // in a few words, for one line
-	body   string // text for users; targets with the same text are shown once
-	doc    any
+// Outcome is the result on one target.
+type Outcome struct {
+	Status fanout.Status
+	Line   string // in a few words, for one line
+	Body   string // text for users; targets with the same text are shown once
+	Doc    any
 	part   string // of a command
-	rows   []row  // of its JSON output; nil if the output is text
-	err    error
-	notes  []string // of its state directory: lost or damaged parts that were rebuilt
-	said   bool     // body is output of the target: its own name in it is not replaced by names of other targets
+	Rows   []Row  // of its JSON output; nil if the output is text
+	Err    error
+	Notes  []string // of its state directory: lost or damaged parts that were rebuilt
+	Said   bool     // body is output of the target: its own name in it is not replaced by names of other targets
 }
 
-// targetSet finds the targets that -t selects. The caller closes it.
-func (s *session) targetSet(ctx context.Context, f manyFlags) (*targetSet, error) {
-	src, err := s.openChosen(ctx)
+// TargetSet finds the targets that -t selects. The caller closes it.
+func (s *Session) TargetSet(ctx context.Context, f ManyFlags) (*TargetSet, error) {
+	src, err := s.HubAccess.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	chosen, err := s.choose(ctx, src)
 	if err != nil {
-		src.close()
+		src.Close()
 		return nil, err
 	}
-	return s.targetSetOf(src, f, chosen)
+	return s.TargetSetOf(src, f, chosen)
 }
 
-// targetSetOf is these targets of an open repository, which it closes.
-func (s *session) targetSetOf(src *source, f manyFlags, chosen []query.Target) (*targetSet, error) {
-	cr := &targetSet{s: s, src: src, members: map[string]*member{}, noted: map[string]bool{}}
-	o, err := f.options()
+// TargetSetOf is these targets of an open repository, which it closes.
+func (s *Session) TargetSetOf(src *Source, f ManyFlags, chosen []query.Target) (*TargetSet, error) {
+	cr := &TargetSet{Session: s, Source: src, members: map[string]*Member{}, noted: map[string]bool{}}
+	o, err := f.Options()
 	if err != nil {
-		cr.close()
+		cr.Close()
 		return nil, err
 	}
-	cr.options = o
-	all, err := s.targets(src)
+	cr.Options = o
+	all, err := s.Targets(src)
 	if err != nil {
-		cr.close()
+		cr.Close()
 		return nil, err
 	}
 	cr.openCache(len(chosen))
 	for _, t := range chosen {
-		cr.names = append(cr.names, t.Name)
+		cr.Names = append(cr.Names, t.Name)
 		// The only target of a repository is this machine, as without -t.
-		here := s.connectOpts.via.value != viaHub && (isThisHost(s.printer, t.Name) || len(all) == 1 && t.SSH == nil &&
+		here := s.ConnectOpts.Via.Value != ViaHub && (IsThisHost(s.Printer, t.Name) || len(all) == 1 && t.SSH == nil &&
 			!t.Enrolled)
-		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
+		cr.members[t.Name] = &Member{Session: s.apart(t.Name), Entry: t, here: here}
 		cr.members[t.Name].cache = cr.cache
 	}
-	cr.keep = len(cr.names) <= o.Parallel
+	cr.keep = len(cr.Names) <= o.Parallel
 	return cr, nil
 }
 
 // apart is a session for one target of many: it has what the command line says and
 // no terminal.
-func (s *session) apart(target string) *session {
-	app := *s.app
+func (s *Session) apart(target string) *Session {
+	app := *s.App
 	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), discard{}, discard{}
 	app.Terminal, app.Beside = Terminal{}, nil
-	if s.app.Language.Parallel != nil {
-		app.Language.Queries = s.app.Language.Parallel
+	if s.App.Language.Parallel != nil {
+		app.Language.Queries = s.App.Language.Parallel
 	}
-	sub, out := *s, *s.printer
-	out.app, out.json = &app, false
-	sub.printer, sub.target, sub.words, sub.lines, sub.remote = &out, target, nil, nil, nil
+	sub, out := *s, *s.Printer
+	out.App, out.JSON = &app, false
+	sub.Printer, sub.Target, sub.Words, sub.lines, sub.Remote = &out, target, nil, nil, nil
 	return &sub
 }
 
@@ -164,41 +166,43 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-func (cr *targetSet) close() {
+// Close closes the repository and the cache.
+func (cr *TargetSet) Close() {
 	for _, m := range cr.members {
-		m.leave()
+		m.Leave()
 	}
 	if cr.uncache != nil {
 		_ = cr.uncache()
 	}
-	cr.src.close()
+	cr.Source.Close()
 }
 
-func (m *member) leave() {
+// Leave closes the connection to the target.
+func (m *Member) Leave() {
 	m.closeRemote()
-	m.remote = nil
+	m.Remote = nil
 }
 
-// round does something on targets, and shows it while it happens. report has every
+// Round does something on targets, and shows it while it happens. report has every
 // outcome printed as a document line where --json asks for it.
-func (cr *targetSet) round(ctx context.Context, names []string, doing string, report bool,
-	one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
-	out := make(map[string]outcome, len(names))
+func (cr *TargetSet) Round(ctx context.Context, names []string, doing string, report bool,
+	one func(context.Context, *Member, executor.Executor) Outcome) map[string]Outcome {
+	out := make(map[string]Outcome, len(names))
 	done := make(chan struct {
 		name string
-		o    outcome
+		o    Outcome
 	}, len(names))
 	work := func(ctx context.Context, name string) fanout.Outcome {
 		o := cr.on(ctx, cr.members[name], one)
-		o.part = cr.part
+		o.part = cr.Part
 		done <- struct {
 			name string
-			o    outcome
+			o    Outcome
 		}{name, o}
-		return fanout.Outcome{Status: o.status, Why: o.line}
+		return fanout.Outcome{Status: o.Status, Why: o.Line}
 	}
-	board := cr.s.board(doing, len(names), cr.quiet)
-	interrupts, release := cr.s.interrupts()
+	board := cr.Session.board(doing, len(names), cr.Quiet)
+	interrupts, release := cr.Session.interrupts()
 	defer release()
 	observe := func(e fanout.Event) {
 		for len(done) > 0 {
@@ -208,31 +212,31 @@ func (cr *targetSet) round(ctx context.Context, names []string, doing string, re
 		if e.What == fanout.Ended {
 			o, ok := out[e.Target]
 			if !ok {
-				o = outcome{status: e.Outcome.Status, line: e.Outcome.Why, part: cr.part}
+				o = Outcome{Status: e.Outcome.Status, Line: e.Outcome.Why, part: cr.Part}
 				out[e.Target] = o
 			}
 			if report {
-				targetLine(cr.s.printer, e.Target, o)
+				TargetLine(cr.Session.Printer, e.Target, o)
 			}
 		}
 		if e.What == fanout.Stopped || e.What == fanout.Cancelled {
-			cr.stopped = e.Why
+			cr.Stopped = e.Why
 		}
 		board.Show(e)
 	}
-	fanout.Run(ctx, names, cr.options, work, interrupts, observe)
+	fanout.Run(ctx, names, cr.Options, work, interrupts, observe)
 	board.Close()
 	cr.tellNotes(names, out)
 	return out
 }
 
 // tellNotes tells each note of a target once, with its name: other targets have others.
-func (cr *targetSet) tellNotes(names []string, all map[string]outcome) {
+func (cr *TargetSet) tellNotes(names []string, all map[string]Outcome) {
 	for _, name := range names {
-		for _, n := range all[name].notes {
+		for _, n := range all[name].Notes {
 			if text := name + ": " + n; !cr.noted[text] {
 				cr.noted[text] = true
-				cr.s.errStyle().Warning(cr.s.app.Stderr, text)
+				cr.Session.ErrStyle().Warning(cr.Session.App.Stderr, text)
 			}
 		}
 	}
@@ -240,16 +244,16 @@ func (cr *targetSet) tellNotes(names []string, all map[string]outcome) {
 
 // on works on one target: it is reached, and left again if there are too many to
 // stay.
-func (cr *targetSet) on(ctx context.Context, m *member,
-	one func(context.Context, *member, executor.Executor) outcome) outcome {
-	x, done, err := m.connectMember(ctx, cr.acts)
+func (cr *TargetSet) on(ctx context.Context, m *Member,
+	one func(context.Context, *Member, executor.Executor) Outcome) Outcome {
+	x, done, err := m.connectMember(ctx, cr.Acts)
 	if err != nil {
-		return failed(err)
+		return Failed(err)
 	}
 	defer func() {
 		_ = done()
 		if !cr.keep {
-			m.leave()
+			m.Leave()
 		}
 	}()
 	return one(ctx, m, m.patient(x))
@@ -257,54 +261,58 @@ func (cr *targetSet) on(ctx context.Context, m *member,
 
 // connectMember connects to the machine of a target. On this machine, only a command that acts creates
 // a state directory.
-func (m *member) connectMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
+func (m *Member) connectMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
 	nothing := func() error { return nil }
-	if m.remote != nil {
-		return m.remote, nothing, nil
+	if m.Remote != nil {
+		return m.Remote, nothing, nil
 	}
 	if m.here {
-		mach, err := m.machine()
+		mach, err := m.Machine()
 		if err != nil {
 			return nil, nil, err
 		}
-		mach.ReadOnly = !acts && !fileExists(mach.State)
-		return m.app.OpenExecutor(ctx, mach)
+		mach.ReadOnly = !acts && !FileExists(mach.State)
+		return m.App.OpenExecutor(ctx, mach)
 	}
-	w, err := m.wayTo(m.entry, false)
+	w, err := m.wayTo(m.Entry, false)
 	if err != nil {
-		return nil, nil, &unreachableTargets{err}
+		return nil, nil, Unreachable(err)
 	}
-	x, err := connect(ctx, m.session, w, true)
+	x, err := Connect(ctx, m.Session, w, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.remote, m.at = x, w
+	m.Remote, m.At = x, w
 	return x, nothing, nil
 }
 
-// unreachableTargets marks the error of a target without a connection.
-type unreachableTargets struct{ error }
+// unreachableError marks the error of a target without a connection.
+type unreachableError struct{ error }
 
-func (u *unreachableTargets) Unwrap() error { return u.error }
+// Unreachable marks an error of a target without a connection: commands for several targets count it
+// as unreachable instead of failed.
+func Unreachable(err error) error { return &unreachableError{err} }
 
-// failed is the outcome of an error.
-func failed(err error) outcome {
-	o := outcome{status: fanout.Failed, err: err, line: firstOf(err.Error())}
+func (u *unreachableError) Unwrap() error { return u.error }
+
+// Failed is the outcome of an error.
+func Failed(err error) Outcome {
+	o := Outcome{Status: fanout.Failed, Err: err, Line: firstOf(err.Error())}
 	var far *ssh.Error
-	var near *unreachableTargets
+	var near *unreachableError
 	if errors.As(err, &far) || errors.As(err, &near) {
-		o.status = fanout.Unreachable
+		o.Status = fanout.Unreachable
 	}
 	if errors.Is(err, wire.ErrLost) {
-		o.status = fanout.Unreachable
+		o.Status = fanout.Unreachable
 	}
-	o.body = "error: " + err.Error() + "\n"
+	o.Body = "error: " + err.Error() + "\n"
 	if far != nil {
-		o.line = far.Text
-		o.body = "error: cannot be reached: " + far.Text + "\n"
+		o.Line = far.Text
+		o.Body = "error: cannot be reached: " + far.Text + "\n"
 	}
-	if hint := hintOf(o.err); hint != "" {
-		o.body += "hint: " + strings.ReplaceAll(hint, "\n", "\n      ") + "\n"
+	if hint := hintOf(o.Err); hint != "" {
+		o.Body += "hint: " + strings.ReplaceAll(hint, "\n", "\n      ") + "\n"
 	}
 	return o
 }
@@ -314,57 +322,60 @@ func firstOf(text string) string {
 	return line
 }
 
-// wantedFor compiles what a member should be, from a repository that is open.
-func (cr *targetSet) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
-	if cr.src.none != nil {
-		return executor.Request{}, cr.src.none
+// WantedFor compiles what a member should be, from a repository that is open.
+func (cr *TargetSet) WantedFor(ctx context.Context, m *Member) (executor.Request, error) {
+	if cr.Source.None != nil {
+		return executor.Request{}, cr.Source.None
 	}
-	in, err := m.input(ctx, cr.src.tree, m.target)
+	in, err := m.Input(ctx, cr.Source.Tree, m.Target)
 	if err != nil {
 		return executor.Request{}, err
 	}
 	in.NeedSecrets = true
-	return m.listOf(cr.src, in)
+	return m.ListOf(cr.Source, in)
 }
 
-// exitOf is the error that many outcomes come to: none, changes, or the one class of
+// ExitOf is the error that many outcomes come to: none, changes, or the one class of
 // all that failed.
-func exitOf(all map[string]outcome) error {
+func ExitOf(all map[string]Outcome) error {
 	var errs []error
 	changes := false
-	for _, name := range sortedNames(all) {
+	for _, name := range SortedNames(all) {
 		o := all[name]
 		switch {
-		case errors.Is(o.err, errChanges):
+		case errors.Is(o.Err, ErrChanges):
 			changes = true
-		case o.err != nil:
-			errs = append(errs, o.err)
-		case o.status == fanout.Skipped:
-			errs = append(errs, errors.New(o.line))
+		case o.Err != nil:
+			errs = append(errs, o.Err)
+		case o.Status == fanout.Skipped:
+			errs = append(errs, errors.New(o.Line))
 		}
 	}
 	if len(errs) == 0 {
 		if changes {
-			return errChanges
+			return ErrChanges
 		}
 		return nil
 	}
 	class := ExitCode(errs[0])
 	for _, err := range errs {
 		if ExitCode(err) != class {
-			return reported(errors.New("some targets failed"))
+			return Reported(errors.New("some targets failed"))
 		}
 	}
-	return reported(errs[0])
+	return Reported(errs[0])
 }
 
 // stateHome is where this workstation remembers what it did on others.
-func stateHome(s *printer) string {
-	if dir := s.app.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+func stateHome(s *Printer) string {
+	if dir := s.App.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "fettle")
 	}
-	if home := s.app.Env("HOME"); filepath.IsAbs(home) {
+	if home := s.App.Env("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "fettle")
 	}
 	return ""
 }
+
+// Row is an object that a command printed, as cells by column.
+type Row map[string]string

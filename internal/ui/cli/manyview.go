@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// targetDoc is the result of one target of many, on its own line.
-type targetDoc struct {
+// TargetDoc is the result of one target of many, on its own line.
+type TargetDoc struct {
 	Format string `json:"format"` // fettle.target/1
 	Target string `json:"target"`
 	Part   string `json:"part,omitempty"` // of the command
@@ -21,72 +23,73 @@ type targetDoc struct {
 	Result any    `json:"result,omitempty"` // the document that the command prints for one target
 }
 
-// targetsDoc is the last line: the number of targets for each result.
-type targetsDoc struct {
+// TargetsDoc is the last line: the number of targets for each result.
+type TargetsDoc struct {
 	Format string         `json:"format"` // fettle.targets/1
 	Exit   int            `json:"exit"`
 	Count  map[string]int `json:"count"`
 }
 
-// targetLine prints the document of one target, on one line.
-func targetLine(s *printer, name string, o outcome) {
-	if !s.json {
+// TargetLine prints the document of one target, on one line.
+func TargetLine(s *Printer, name string, o Outcome) {
+	if !s.JSON {
 		return
 	}
-	doc := targetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.status.String(),
-		Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
-	if o.err != nil && ExitCode(o.err) != ExitChanges {
-		doc.Error, doc.Hint = o.err.Error(), hintOf(o.err)
+	doc := TargetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.Status.String(),
+		Exit: ExitCode(o.Err), Text: o.Line, Result: o.Doc}
+	if o.Err != nil && ExitCode(o.Err) != ExitChanges {
+		doc.Error, doc.Hint = o.Err.Error(), hintOf(o.Err)
 	}
-	s.lineDocument(doc)
+	s.LineDocument(doc)
 }
 
-func (s *printer) lineDocument(doc any) {
-	s.documented = true
-	_ = printJSON(s.app.Stdout, doc, "") // the exit code reports a closed pipe
+// LineDocument prints a JSON document in one line, for a stream of documents.
+func (s *Printer) LineDocument(doc any) {
+	s.Documented = true
+	_ = printJSON(s.App.Stdout, doc, "") // the exit code reports a closed pipe
 }
 
 // board shows targets while they are worked on.
-func (s *printer) board(doing string, n int, quiet bool) *render.Board {
-	if s.json || quiet {
+func (s *Printer) board(doing string, n int, quiet bool) *render.Board {
+	if s.JSON || quiet {
 		return render.NewBoard(discard{}, render.Style{}, false, doing, n)
 	}
-	return render.NewBoard(s.app.Stderr, s.errStyle(), s.app.Terminal.Err && s.colored(true), doing, n)
+	return render.NewBoard(s.App.Stderr, s.ErrStyle(), s.App.Terminal.Err && s.Colored(true), doing, n)
 }
 
 // interrupts receives the signals of the user, which first stop gently. The function restores the
 // default.
-func (s *printer) interrupts() (<-chan struct{}, func()) {
-	if s.app.Interrupts == nil {
+func (s *Printer) interrupts() (<-chan struct{}, func()) {
+	if s.App.Console.Interrupts == nil {
 		return nil, func() {}
 	}
-	return s.app.Interrupts()
+	return s.App.Console.Interrupts()
 }
 
-// statusOrder is the order of groups: groups that need the user are last, where they are visible.
-func statusOrder() []fanout.Status {
+// StatusOrder is the order of groups: groups that need the user are last, where they are visible.
+func StatusOrder() []fanout.Status {
 	return []fanout.Status{fanout.OK, fanout.Changed, fanout.Skipped, fanout.Unreachable, fanout.Failed}
 }
 
-// showGroups prints the results of targets; targets with the same result appear once.
-func showGroups(s *session, all map[string]outcome, words map[fanout.Status]string) {
-	if s.json {
+// ShowGroups prints the results of targets; targets with the same result appear once.
+func ShowGroups(s *Session, all map[string]Outcome, words map[fanout.Status]string) {
+	if s.JSON {
 		return
 	}
 	var groups []render.Group
-	for _, st := range statusOrder() {
+	for _, st := range StatusOrder() {
 		at := map[string]int{}
-		for _, name := range sortedNames(all) {
+		for _, name := range SortedNames(all) {
 			o := all[name]
-			if o.status != st {
+			if o.Status != st {
 				continue
 			}
-			body := o.body
-			if body == "" && o.status == fanout.Skipped {
-				body = o.line + "\n"
+			body := o.Body
+			if body == "" && o.Status == fanout.Skipped {
+				body = o.Line + "\n"
 			}
 			key := body
-			if !o.said {
+			if !o.Said {
 				key = strings.ReplaceAll(body, name, "\x00") // of each its own name
 			}
 			i, ok := at[key]
@@ -98,7 +101,7 @@ func showGroups(s *session, all map[string]outcome, words map[fanout.Status]stri
 			groups[i].Targets = append(groups[i].Targets, name)
 		}
 	}
-	s.style().Groups(s.app.Stdout, groups, s.verbose)
+	s.Style().Groups(s.App.Stdout, groups, s.Verbose)
 }
 
 func wordOf(st fanout.Status, words map[fanout.Status]string) string {
@@ -108,25 +111,66 @@ func wordOf(st fanout.Status, words map[fanout.Status]string) string {
 	return st.String()
 }
 
-// showCounts prints the last line.
-func showCounts(s *printer, verb string, all map[string]outcome, words map[fanout.Status]string, err error) {
+// ShowCounts prints the last line.
+func ShowCounts(s *Printer, verb string, all map[string]Outcome, words map[fanout.Status]string, err error) {
 	count := map[fanout.Status]int{}
 	for _, o := range all {
-		count[o.status]++
+		count[o.Status]++
 	}
-	if s.json {
-		doc := targetsDoc{Format: "fettle.targets/1", Exit: ExitCode(err), Count: map[string]int{}}
+	if s.JSON {
+		doc := TargetsDoc{Format: "fettle.targets/1", Exit: ExitCode(err), Count: map[string]int{}}
 		for st, n := range count {
 			doc.Count[st.String()] = n
 		}
-		s.lineDocument(doc)
+		s.LineDocument(doc)
 		return
 	}
 	var parts []string
-	for _, st := range statusOrder() {
+	for _, st := range StatusOrder() {
 		if count[st] > 0 {
-			parts = append(parts, s.style().Status(st, fmt.Sprintf("%d %s", count[st], wordOf(st, words))))
+			parts = append(parts, s.Style().Status(st, fmt.Sprintf("%d %s", count[st], wordOf(st, words))))
 		}
 	}
-	s.printf("%s %s: %s\n", verb, render.Count(len(all), "target"), strings.Join(parts, ", "))
+	s.Printf("%s %s: %s\n", verb, render.Count(len(all), "target"), strings.Join(parts, ", "))
+}
+
+// LookMany runs a task that needs no plan on every target. It shows each result, and equal results
+// once.
+func LookMany(ctx context.Context, s *Session, f ManyFlags, doing, verb string, words map[fanout.Status]string,
+	one func(context.Context, *Member, executor.Executor) Outcome) error {
+	cr, err := s.TargetSet(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer cr.Close()
+	return cr.Finish(verb, cr.Round(ctx, cr.Names, doing, true, one), words)
+}
+
+// Finish shows how a command ended on its targets.
+func (cr *TargetSet) Finish(verb string, all map[string]Outcome, words map[fanout.Status]string) error {
+	err := ExitOf(all)
+	ShowGroups(cr.Session, all, words)
+	ShowCounts(cr.Session.Printer, verb, all, words, err)
+	cr.ShowWarned()
+	if cr.Changes {
+		Remember(cr.Session, cr.Source, all)
+		became := map[string]string{}
+		for name, o := range all {
+			became[name] = o.Status.String()
+		}
+		cr.Session.Note(became)
+	}
+	return err
+}
+
+// ShowWarned says that there were warnings, which are mostly the same for all.
+func (cr *TargetSet) ShowWarned() {
+	n := 0
+	for _, m := range cr.members {
+		n += m.warned
+	}
+	if n > 0 && !cr.Session.JSON {
+		cr.Session.ErrStyle().Warning(cr.Session.App.Stderr, fmt.Sprintf("compiling reported %s; see them: fettle validate",
+			render.Count(n, "warning")))
+	}
 }

@@ -10,20 +10,20 @@ import (
 	"fettle.dev/fettle/internal/executor"
 )
 
-// paged runs a function that prints to Stdout. On a terminal, output that is longer than the screen
+// Paged runs a function that prints to Stdout. On a terminal, output that is longer than the screen
 // opens in a pager.
-func (s *printer) paged(ctx context.Context, print func() error) error {
+func (s *Printer) Paged(ctx context.Context, print func() error) error {
 	argv := s.pager()
-	if len(argv) == 0 || s.json {
+	if len(argv) == 0 || s.JSON {
 		return print()
 	}
-	screen := s.app.Stdout
+	screen := s.App.Stdout
 	var text bytes.Buffer
-	s.app.Stdout = &text
+	s.App.Stdout = &text
 	err := print()
-	s.app.Stdout = screen
-	if bytes.Count(text.Bytes(), []byte("\n")) >= s.app.Terminal.Height {
-		perr := s.app.Terminal.Page(ctx, argv, text.String())
+	s.App.Stdout = screen
+	if bytes.Count(text.Bytes(), []byte("\n")) >= s.App.Terminal.Height {
+		perr := s.App.Terminal.Page(ctx, argv, text.String())
 		if !errors.Is(perr, fs.ErrNotExist) {
 			return err // the user ended the pager, or has seen its error
 		}
@@ -32,22 +32,22 @@ func (s *printer) paged(ctx context.Context, print func() error) error {
 	return errors.Join(err, werr)
 }
 
-// withPaged is withExecutor for a function that prints to Stdout and asks no questions.
-func withPaged(ctx context.Context, s *session, do func(x executor.Executor) error) error {
-	return withExecutor(ctx, s, func(x executor.Executor) error {
-		return s.paged(ctx, func() error { return do(x) })
+// WithPaged is withExecutor for a function that prints to Stdout and asks no questions.
+func WithPaged(ctx context.Context, s *Session, do func(x executor.Executor) error) error {
+	return WithExecutor(ctx, s, func(x executor.Executor) error {
+		return s.Paged(ctx, func() error { return do(x) })
 	})
 }
 
 // pager is the command of the pager: $FETTLE_PAGER, $PAGER or less, split at blanks. It is empty if
 // there is no terminal, or the user turned the pager off with "cat".
-func (s *printer) pager() []string {
-	t := s.app.Terminal
+func (s *Printer) pager() []string {
+	t := s.App.Terminal
 	if !t.Out || t.Page == nil || t.Height <= 0 {
 		return nil
 	}
 	for _, name := range []string{"FETTLE_PAGER", "PAGER"} {
-		if v := strings.Fields(s.app.Env(name)); len(v) > 0 {
+		if v := strings.Fields(s.App.Env(name)); len(v) > 0 {
 			if v[0] == "cat" {
 				return nil
 			}

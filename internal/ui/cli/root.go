@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -28,33 +29,31 @@ Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. Running steps are
 finished or undone, and the journal records the result. A second signal ends
 fettle at once; the next start recovers the run.`
 
-// newRoot builds the whole command tree. The list of commands is here and
-// nowhere else.
-func newRoot(s *session) *cobra.Command {
+// Root is the complete command tree, for documentation and tests. Main builds its own.
+func (a *App) Root() *cobra.Command {
+	return newRoot(&Session{Printer: &Printer{App: a}, links: links{sudo: &sudoAnswer{}}})
+}
+
+// newRoot builds the whole command tree.
+func newRoot(s *Session) *cobra.Command {
 	root := bareRoot(s)
-	for _, g := range groups() {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, build := range g.commands {
+	for _, g := range s.App.Commands.Groups {
+		root.AddGroup(&cobra.Group{ID: g.ID, Title: g.Title})
+		for _, build := range g.Commands {
 			c := build(s)
-			c.GroupID = g.id
+			c.GroupID = g.ID
 			root.AddCommand(c)
 		}
 	}
 	root.SetHelpCommandGroupID("more")
-	root.AddCommand(newMan(s), newWatch(s), newServe(s))
-	return root
-}
-
-// servingRoot is the tree of a target that serves, which starts for every contact and
-// has no use for any other command.
-func servingRoot(s *session) *cobra.Command {
-	root := bareRoot(s)
-	root.AddCommand(newServe(s))
+	for _, build := range s.App.Commands.Hidden {
+		root.AddCommand(build(s))
+	}
 	return root
 }
 
 // bareRoot is the command tree without commands.
-func bareRoot(s *session) *cobra.Command {
+func bareRoot(s *Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fettle",
 		Short:         "Keep hosts in the state that a git repository describes",
@@ -62,37 +61,55 @@ func bareRoot(s *session) *cobra.Command {
 		Example:       "  fettle init hello && cd hello\n  fettle plan\n  sudo fettle apply\n  sudo fettle rollback",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          args(0, 0),
-		Version:       s.app.Version,
+		Args:          Args(0, 0),
+		Version:       s.App.Version,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return s.chooseOne(c) }
 	s.flags(root)
-	helpOfUsed(root, s.widthOf(s.app.Terminal.Out))
-	root.SetVersionTemplate(versionLine(s.app.Version))
-	root.SetFlagErrorFunc(flagError)
+	helpOfUsed(root, s.App.Commands.Groups, s.widthOf(s.App.Terminal.Out))
+	root.SetVersionTemplate(versionLine(s.App.Version))
+	root.SetFlagErrorFunc(FlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
 	return root
 }
 
-// group is a set of related commands; short is its title on the first screen.
-type group struct {
-	id, short, title string
-	commands         []func(*session) *cobra.Command
+// NewCommand builds a command for a command line.
+type NewCommand func(*Session) *cobra.Command
+
+// Commands are the commands of a binary.
+type Commands struct {
+	Groups []Group      // as help shows them
+	Hidden []NewCommand // that other fettle processes call
+	// Serve is the command of a target that serves. It starts for every contact and has no use for any
+	// other command, so it is built alone.
+	Serve NewCommand
+	// HubAccess reaches targets through the hub of a user; nil: all targets are reached over SSH.
+	HubAccess func(*Session) HubAccess
+	// FleetStatus shows the counts of the fleet, again after each change if watch is set; nil: this
+	// binary cannot.
+	FleetStatus func(ctx context.Context, s *Printer, watch bool) error
 }
 
-// args checks the number of arguments and names the usage when it is wrong.
-func args(low, high int) cobra.PositionalArgs {
+// Group is a set of related commands.
+type Group struct {
+	ID, Title string
+	Short     string // the title on the first screen
+	Commands  []NewCommand
+}
+
+// Args checks the number of arguments and names the usage when it is wrong.
+func Args(low, high int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) >= low && (high < 0 || len(args) <= high) {
 			return nil
 		}
 		if c.HasSubCommands() || !c.HasParent() {
-			return unknownCommand(c, args)
+			return UnknownCommand(c, args)
 		}
 		text := fmt.Sprintf("cannot run %q: it takes %s, not %d", c.CommandPath(), argCount(low, high), len(args))
-		return misused(refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text))
+		return Misused(Refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text))
 	}
 }
 
@@ -110,8 +127,8 @@ func argCount(low, high int) string {
 	return fmt.Sprintf("%d to %d arguments", low, high)
 }
 
-// fileExists is for flags and arguments that can be a path.
-func fileExists(path string) bool {
+// FileExists is for flags and arguments that can be a path.
+func FileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }

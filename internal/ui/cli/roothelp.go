@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is the width of a terminal for which help texts are written, in columns.
-const helpWidth = 80
+// HelpWidth is the width of a terminal for which help texts are written, in columns.
+const HelpWidth = 80
 
 // everyday are the commands that the first screen explains, each with an example.
 func everyday() [][2]string {
@@ -27,9 +27,9 @@ func everyday() [][2]string {
 	}
 }
 
-// rootHelp is the first screen of the program: at most 40 lines of 80 columns. The manual page
+// RootHelp is the first screen of the program: at most 40 lines of 80 columns. The manual page
 // and docs/cli.md have the complete text.
-func rootHelp(root *cobra.Command) string {
+func RootHelp(root *cobra.Command, all []Group) string {
 	var b strings.Builder
 	b.WriteString(
 		"fettle keeps Debian hosts in the state that a git repository describes, and can\nundo every change.\n\n")
@@ -43,15 +43,15 @@ func rootHelp(root *cobra.Command) string {
 		}
 	}
 	b.WriteString("\nMore commands:\n")
-	for _, g := range groups() {
+	for _, g := range all {
 		var names []string
 		for _, c := range root.Commands() {
-			if c.GroupID == g.id && !c.Hidden && !slices.Contains(shown, c.Name()) {
+			if c.GroupID == g.ID && !c.Hidden && !slices.Contains(shown, c.Name()) {
 				names = append(names, c.Name())
 			}
 		}
 		slices.Sort(names)
-		b.WriteString(wrapped("  "+pad(g.short, 12)+" ", names))
+		b.WriteString(wrapped("  "+pad(g.Short, 12)+" ", names))
 	}
 	b.WriteString(rootFlags)
 	return b.String()
@@ -79,7 +79,7 @@ func wrapped(title string, words []string) string {
 	var b strings.Builder
 	line := title
 	for i, w := range words {
-		if i > 0 && len(line)+1+len(w) > helpWidth {
+		if i > 0 && len(line)+1+len(w) > HelpWidth {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 			line = strings.Repeat(" ", len(title))
 		}
@@ -91,9 +91,9 @@ func wrapped(title string, words []string) string {
 // flagLine matches a line of the help about a flag, up to the description of the flag.
 var flagLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {2}(?:-\w, | {4})--.*? {2,}`) })
 
-// wrapFlags breaks the descriptions of flags in a help text into lines of at most width columns; 0
+// WrapFlags breaks the descriptions of flags in a help text into lines of at most width columns; 0
 // disables this. Other lines of a help text are short.
-func wrapFlags(text string, width int) string {
+func WrapFlags(text string, width int) string {
 	if width <= 0 {
 		return text
 	}
@@ -129,16 +129,17 @@ func hanging(words []string, indent, room int) string {
 	return b.String() + "\n"
 }
 
-func newHelp(*session) *cobra.Command {
+// NewHelp builds the command help, to explain a command.
+func NewHelp(*Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND…]",
 		Short:   "Explain a command",
 		Example: "  fettle help apply\n  fettle help secret set",
-		Args:    args(0, -1),
+		Args:    Args(0, -1),
 		RunE: func(c *cobra.Command, words []string) error {
 			named, rest, err := c.Root().Find(words)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(named, rest)
+				return UnknownCommand(named, rest)
 			}
 			return named.Help()
 		},

@@ -13,28 +13,28 @@ import (
 // The ways to a target that --via names.
 const (
 	viaAny = "any" // the way in the repository, otherwise the hub
-	viaSSH = "ssh"
-	viaHub = "hub"
+	ViaSSH = "ssh"
+	ViaHub = "hub"
 )
 
 // way leads to a machine: over SSH, through a hub, or to the machine that fettle runs
 // on. The zero value leads nowhere, so that a missing answer never means this machine.
 type way struct {
 	ssh.Address
-	hub  string // the target's name there, "" for SSH
+	Hub  string // the target's name there, "" for SSH
 	here bool   // the machine that fettle runs on
 }
 
-// far tells whether it leads to another machine.
-func (w way) far() bool { return w.Host != "" || w.hub != "" }
+// Far tells whether it leads to another machine.
+func (w way) Far() bool { return w.Host != "" || w.Hub != "" }
 
 // String returns the text for users.
 func (w way) String() string {
 	switch {
 	case w.here:
 		return "this host"
-	case w.hub != "":
-		return w.hub
+	case w.Hub != "":
+		return w.Hub
 	}
 	return w.Address.String()
 }
@@ -43,41 +43,41 @@ func (w way) String() string {
 // target without an address is this machine.
 func (l *links) wayTo(t query.Target, here bool) (way, error) {
 	switch {
-	case l.connectOpts.via.value == viaHub, l.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
-		return way{hub: t.Name}, nil
+	case l.ConnectOpts.Via.Value == ViaHub, l.ConnectOpts.Via.Value != ViaSSH && t.SSH == nil && t.Enrolled:
+		return way{Hub: t.Name}, nil
 	case t.SSH != nil:
 		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo ||
-			l.connectOpts.sudo, Options: t.SSH.Options}}, nil
+			l.ConnectOpts.sudo, Options: t.SSH.Options}}, nil
 	case here:
 		return way{here: true}, nil
 	}
-	return way{}, noWay(t.Name)
+	return way{}, NoWay(t.Name)
 }
 
 // isHere tells whether a target of a repository to which nothing leads is this machine: it
 // has its name, it is the only one, or --root says which machine is meant.
-func (s *session) isHere(name string, all []query.Target) bool {
-	if len(all) == 1 || s.rootNamed || isThisHost(s.printer, name) {
+func (s *Session) isHere(name string, all []query.Target) bool {
+	if len(all) == 1 || s.rootNamed || IsThisHost(s.Printer, name) {
 		return true
 	}
-	host, err := s.app.Hostname()
+	host, err := s.App.Hostname()
 	short, _, _ := strings.Cut(name, ".")
 	return err == nil && short == host
 }
 
-// noWay refuses a target that is not this machine and that nothing leads to.
-func noWay(target string) error {
-	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /",
+// NoWay refuses a target that is not this machine and that nothing leads to.
+func NoWay(target string) error {
+	return Refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /",
 		fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
 }
 
 // errUnknownTarget marks the name of a target that nothing knows.
 var errUnknownTarget = errors.New("there is no such target")
 
-// unknownTarget refuses a name that is not in all.
-func unknownTarget(name string, all []string) error {
+// UnknownTarget refuses a name that is not in all.
+func UnknownTarget(name string, all []string) error {
 	err := fmt.Errorf("there is no target %q.%s", name, syntax.Suggest(name, all))
-	return withHint(&noTarget{err}, "List the targets: fettle validate")
+	return WithHint(&noTarget{err}, "List the targets: fettle validate")
 }
 
 // noTarget is errUnknownTarget with the name, and with names that are near.
@@ -85,9 +85,9 @@ type noTarget struct{ error }
 
 func (n *noTarget) Is(target error) bool { return target == errUnknownTarget }
 
-// plainNames are the names that words of -t consist of; ok is false where they select in
+// PlainNames are the names that words of -t consist of; ok is false where they select in
 // another way.
-func plainNames(words []string) (names []string, ok bool) {
+func PlainNames(words []string) (names []string, ok bool) {
 	for _, w := range words {
 		for name := range strings.SplitSeq(w, ",") {
 			if !oneName(name) {

@@ -1,32 +1,34 @@
 package cli
 
 import (
+	"maps"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/here"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
-// runOptions are the options of every run of this command line: user, origin and command line.
-func (s *session) runOptions() executor.Options {
-	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version,
-		IgnoreFreeze: s.ignoreFreeze}
+// RunOptions are the options of every run of this command line: user, origin and command line.
+func (s *Session) RunOptions() executor.Options {
+	return executor.Options{User: s.User(), From: s.from(), Command: s.Command, Version: s.App.Version,
+		IgnoreFreeze: s.IgnoreFreeze}
 }
 
-// user is the login name, with the one who called sudo in front.
-func (s *printer) user() string { return here.User(s.app.Env, s.app.Login) }
+// User is the login name, with the one who called sudo in front.
+func (s *Printer) User() string { return here.User(s.App.Env, s.App.Login) }
 
 // from returns the origin of the command.
-func (s *printer) from() string {
-	if c := s.app.Env("SSH_CONNECTION"); c != "" {
+func (s *Printer) from() string {
+	if c := s.App.Env("SSH_CONNECTION"); c != "" {
 		address, _, _ := strings.Cut(c, " ")
-		return join("ssh", address, s.app.Terminal.Name)
+		return Join("ssh", address, s.App.Terminal.Name)
 	}
-	if s.app.Env("INVOCATION_ID") != "" && !s.app.Terminal.In {
+	if s.App.Env("INVOCATION_ID") != "" && !s.App.Terminal.In {
 		return "service"
 	}
-	if s.app.Terminal.In {
-		return join("terminal", s.app.Terminal.Name)
+	if s.App.Terminal.In {
+		return Join("terminal", s.App.Terminal.Name)
 	}
 	return "script"
 }
@@ -60,4 +62,21 @@ func typed(args []string, secret map[string]bool) string {
 func hideValue(v string) string {
 	name, _, _ := strings.Cut(v, "=")
 	return name + "=…"
+}
+
+// HideTyped removes the values of secret parameters from the command line for the histories, and
+// returns the values.
+func (l *typedLine) HideTyped(params []query.Param, given map[string]string) []string {
+	secret, values := maps.Clone(l.secret), []string{}
+	for _, p := range params {
+		if p.Secret && given[p.Name] != "" {
+			if secret == nil {
+				secret = map[string]bool{}
+			}
+			secret[p.Name] = true
+			values = append(values, given[p.Name])
+		}
+	}
+	l.secret, l.Command = secret, typed(l.args, secret)
+	return values
 }

@@ -14,27 +14,27 @@ import (
 
 // chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
 // only some commands accept.
-func (s *session) chooseOne(c *cobra.Command) error {
-	if err := refuseUnused(s.printer, c); err != nil {
+func (s *Session) chooseOne(c *cobra.Command) error {
+	if err := refuseUnused(s.Printer, c); err != nil {
 		return err
 	}
 	s.rootNamed = c.Root().PersistentFlags().Changed("root")
-	if s.connectOpts.via.value == viaHub && (s.connectOpts.ssh != "" || len(s.words) == 0) {
-		return refuse("Name the targets: -t TARGET", "cannot connect through the hub: no target is named")
+	if s.ConnectOpts.Via.Value == ViaHub && (s.ConnectOpts.SSH != "" || len(s.Words) == 0) {
+		return Refuse("Name the targets: -t TARGET", "cannot connect through the hub: no target is named")
 	}
-	if len(s.words) == 0 {
+	if len(s.Words) == 0 {
 		return nil
 	}
-	if len(s.words) == 1 && oneName(s.words[0]) {
-		s.target = s.words[0]
+	if len(s.Words) == 1 && oneName(s.Words[0]) {
+		s.Target = s.Words[0]
 		return nil
 	}
-	if c.Annotations[manyMark] == "" {
-		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target",
-			c.CommandPath(), strings.Join(s.words, ",")))
+	if c.Annotations[ManyMark] == "" {
+		return Refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target",
+			c.CommandPath(), strings.Join(s.Words, ",")))
 	}
-	if s.connectOpts.ssh != "" {
-		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one host")
+	if s.ConnectOpts.SSH != "" {
+		return Refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one host")
 	}
 	return nil
 }
@@ -45,20 +45,20 @@ func oneName(word string) bool {
 }
 
 // choose gives the targets of -t: a hub finds them where there is no repository.
-func (s *session) choose(ctx context.Context, src *source) ([]query.Target, error) {
-	if src.none != nil {
-		return selectedByHub(ctx, s)
+func (s *Session) choose(ctx context.Context, src *Source) ([]query.Target, error) {
+	if src.None != nil {
+		return s.HubAccess.Selected(ctx)
 	}
-	return selected(s, src, s.words)
+	return Selected(s, src, s.Words)
 }
 
-// selected are the targets that words choose, by name.
-func selected(s *session, src *source, words []string) ([]query.Target, error) {
+// Selected are the targets that words choose, by name.
+func Selected(s *Session, src *Source, words []string) ([]query.Target, error) {
 	sel, err := selection.Parse(words)
 	if err != nil {
-		return nil, withHint(err, selection.Grammar)
+		return nil, WithHint(err, selection.Grammar)
 	}
-	all, err := inventory(s, src)
+	all, err := Inventory(s, src)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +71,17 @@ func selected(s *session, src *source, words []string) ([]query.Target, error) {
 		given.Files[name] = string(text)
 	}
 	if sel.Failed() {
-		if given.Failed, err = lastFailed(s.printer, src); err != nil {
+		if given.Failed, err = lastFailed(s.Printer, src); err != nil {
 			return nil, err
 		}
 	}
 	return sel.Choose(all, given)
+}
+
+// Named is the machine that is worked on as it was named; "" for this one.
+func (s *Session) Named() string {
+	if s.ConnectOpts.SSH != "" {
+		return s.ConnectOpts.SSH
+	}
+	return s.Target
 }

@@ -124,13 +124,13 @@ func otherSubcommands() map[string]string {
 	}
 }
 
-// flagError explains a flag that a command does not have, or a value that it does not accept.
-func flagError(c *cobra.Command, err error) error {
+// FlagError explains a flag that a command does not have, or a value that it does not accept.
+func FlagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		return misused(withHint(badValue(value), flagHint(c, err)))
+		return Misused(WithHint(badValue(value), flagHint(c, err)))
 	}
-	return misused(withHint(fmt.Errorf("cannot read the flags: %w", err), flagHint(c, err)))
+	return Misused(WithHint(fmt.Errorf("cannot read the flags: %w", err), flagHint(c, err)))
 }
 
 // badValue explains a value that a flag does not accept. The types of pflag return messages of the
@@ -164,7 +164,7 @@ func flagHint(c *cobra.Command, err error) string {
 			return renamed("--"+now) + "\n" + see
 		}
 	}
-	used := usedBy(c)
+	used := UsedBy(c)
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if global := c.Root().PersistentFlags().Lookup(f.Name) != nil; !f.Hidden &&
@@ -189,11 +189,11 @@ func otherWord(c *cobra.Command, word string) (hint string, ok bool) {
 	return hint, ok
 }
 
-// unknownCommand explains words that name no command.
-func unknownCommand(c *cobra.Command, args []string) error {
+// UnknownCommand explains words that name no command.
+func UnknownCommand(c *cobra.Command, args []string) error {
 	hint := "See: " + c.CommandPath() + " --help"
 	if len(args) == 0 {
-		return misused(refuse(hint, fmt.Sprintf("%q needs a command", c.CommandPath())))
+		return Misused(Refuse(hint, fmt.Sprintf("%q needs a command", c.CommandPath())))
 	}
 	c.SuggestionsMinimumDistance = 2
 	answer, known := otherWord(c, args[0])
@@ -203,5 +203,5 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	case len(near) > 0:
 		hint = "Did you mean: " + c.CommandPath() + " " + strings.Join(near, ", ")
 	}
-	return misused(refuse(hint, fmt.Sprintf("there is no command %q", c.CommandPath()+" "+args[0])))
+	return Misused(Refuse(hint, fmt.Sprintf("there is no command %q", c.CommandPath()+" "+args[0])))
 }

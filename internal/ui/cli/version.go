@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type versionDoc struct {
+// VersionDoc is the output of version as a JSON document.
+type VersionDoc struct {
 	Format  string `json:"format"` // fettle.version/1
 	Version string `json:"version"`
 	Go      string `json:"go"`
@@ -18,35 +19,37 @@ type versionDoc struct {
 }
 
 // walls are shown with -v only: finding out takes a moment.
-func walls(s *session) []string {
-	if !s.verbose || s.app.Walls == nil {
+func walls(s *Session) []string {
+	if !s.Verbose || s.App.Walls == nil {
 		return nil
 	}
-	return s.app.Walls()
+	return s.App.Walls()
 }
 
-func describeVersion(s *session) versionDoc {
-	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, walls(s)}
+// DescribeVersion is the output of version as a document.
+func DescribeVersion(s *Session) VersionDoc {
+	return VersionDoc{"fettle.version/1", s.App.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, walls(s)}
 }
 
 func versionLine(version string) string {
 	return fmt.Sprintf("fettle %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func newVersion(s *session) *cobra.Command {
+// NewVersion builds the command version, to show the version of fettle.
+func NewVersion(s *Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version of fettle",
 		Long:    "Shows the version of fettle. With -v it also shows the limits of the process\nthat compiles repositories.",
 		Example: "  fettle version\n  fettle version -v",
-		Args:    args(0, 0),
+		Args:    Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if s.json {
-				return s.document(describeVersion(s))
+			if s.JSON {
+				return s.Document(DescribeVersion(s))
 			}
-			s.printf("%s", versionLine(s.app.Version))
+			s.Printf("%s", versionLine(s.App.Version))
 			for _, wall := range walls(s) {
-				s.printf("  compiling: %s\n", wall)
+				s.Printf("  compiling: %s\n", wall)
 			}
 			return nil
 		},

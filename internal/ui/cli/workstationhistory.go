@@ -22,14 +22,14 @@ type historyEntry struct {
 	Targets map[string]string `json:"targets"` // what became of each; "" is this machine
 }
 
-// hereDoc is the history of this workstation.
-type hereDoc struct {
+// HereDoc is the history of this workstation.
+type HereDoc struct {
 	Format  string         `json:"format"` // fettle.here/1
 	Entries []historyEntry `json:"deeds"`  // newest first
 }
 
 // hereFile is the history of this workstation, "" where there is no place for it.
-func hereFile(s *printer) string {
+func hereFile(s *Printer) string {
 	if home := stateHome(s); home != "" {
 		return filepath.Join(home, "history.jsonl")
 	}
@@ -40,20 +40,20 @@ func hereFile(s *printer) string {
 // and the one before it are kept.
 const maxHere = 4 << 20
 
-// note adds a line to the history of this workstation. If this fails, the command, which has run,
+// Note adds a line to the history of this workstation. If this fails, the command, which has run,
 // still succeeds.
-func (s *session) note(targets map[string]string) {
-	file := hereFile(s.printer)
+func (s *Session) Note(targets map[string]string) {
+	file := hereFile(s.Printer)
 	if file == "" {
 		return
 	}
-	text, err := json.Marshal(historyEntry{At: s.app.Now().UnixNano(), User: s.user(), Command: s.command,
+	text, err := json.Marshal(historyEntry{At: s.App.Now().UnixNano(), User: s.User(), Command: s.Command,
 		Targets: targets})
 	if err == nil {
 		err = appendLine(file, text)
 	}
 	if err != nil {
-		fmt.Fprintf(s.app.Stderr, "warning: cannot keep the history of this workstation: %v\n", err)
+		fmt.Fprintf(s.App.Stderr, "warning: cannot keep the history of this workstation: %v\n", err)
 	}
 }
 
@@ -77,7 +77,7 @@ func appendLine(file string, line []byte) error {
 
 // historyEntries reads the history of this workstation, oldest first. Lines that a crash cut
 // off are left out.
-func historyEntries(s *printer) ([]historyEntry, error) {
+func historyEntries(s *Printer) ([]historyEntry, error) {
 	var out []historyEntry
 	for _, file := range []string{hereFile(s) + ".old", hereFile(s)} {
 		f, err := os.Open(file)
@@ -102,8 +102,8 @@ func historyEntries(s *printer) ([]historyEntry, error) {
 	return out, nil
 }
 
-// logHere shows what was done from here.
-func logHere(s *printer, limit int) error {
+// LogHere shows what was done from here.
+func LogHere(s *Printer, limit int) error {
 	all, err := historyEntries(s)
 	if err != nil {
 		return err
@@ -112,20 +112,20 @@ func logHere(s *printer, limit int) error {
 	for i := len(all) - 1; i >= 0 && (limit <= 0 || len(newest) < limit); i-- {
 		newest = append(newest, all[i])
 	}
-	if s.json {
-		return s.document(hereDoc{Format: "fettle.here/1", Entries: newest})
+	if s.JSON {
+		return s.Document(HereDoc{Format: "fettle.here/1", Entries: newest})
 	}
 	if len(newest) == 0 {
-		s.printf("No operation on targets was started from here yet.\n")
+		s.Printf("No operation on targets was started from here yet.\n")
 		return nil
 	}
 	var rows [][]string
 	for _, d := range newest {
-		rows = append(rows, []string{s.moment(d.At), d.User, d.Command, historyText(d)})
+		rows = append(rows, []string{s.Moment(d.At), d.User, d.Command, historyText(d)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TIME", "USER", "COMMAND", "TARGETS"}, rows)
+	s.Style().Table(s.App.Stdout, []string{"TIME", "USER", "COMMAND", "TARGETS"}, rows)
 	if left := len(all) - len(newest); left > 0 {
-		s.printf("%d older (-n 0 lists all)\n", left)
+		s.Printf("%d older (-n 0 lists all)\n", left)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func historyText(d historyEntry) string {
 		count[word]++
 	}
 	var parts []string
-	for _, st := range append(statusOrder(), fanout.Unset) {
+	for _, st := range append(StatusOrder(), fanout.Unset) {
 		if n := count[st.String()]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}

@@ -8,11 +8,11 @@ import (
 	"path"
 )
 
-// writeInto writes a file of a repository, whole: no link leads it out of dir.
-func writeInto(dir, name string, text []byte) error { return writeWith(dir, name, text, false) }
+// WriteInto writes a file of a repository, whole: no link leads it out of dir.
+func WriteInto(dir, name string, text []byte) error { return WriteWith(dir, name, text, false) }
 
-// writeWith is writeInto for programs too.
-func writeWith(dir, name string, text []byte, program bool) error {
+// WriteWith is writeInto for programs too.
+func WriteWith(dir, name string, text []byte, program bool) error {
 	mode := os.FileMode(0o644)
 	if program {
 		mode = 0o755
@@ -37,8 +37,8 @@ func writeWith(dir, name string, text []byte, program bool) error {
 	return nil
 }
 
-// removeFrom removes a file of a repository; a missing file is not an error.
-func removeFrom(dir, name string) error {
+// RemoveFrom removes a file of a repository; a missing file is not an error.
+func RemoveFrom(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", name, err)

@@ -1,0 +1,166 @@
+package commands_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/signed"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// cmdHub starts a hub that is asked over the network, and says where and of which
+// authority it is: hub. Its tokens are read, operate, approve and admin.
+func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := ts.MkAbs("hub")
+	ts.Check(os.Mkdir(dir, 0o700))
+	hub, err := apitest.New(dir)
+	ts.Check(err)
+	ts.Defer(func() { _ = hub.Close() })
+	authority := ""
+	hub.Open = func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
+	}
+	server, err := apitest.Serve(hub.Handler(), "hub")
+	ts.Check(err)
+	ts.Defer(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	authority, err = client.Authority(context.Background(), server.URL)
+	ts.Check(err)
+	ts.Setenv("HUB", server.URL)
+	ts.Setenv("AUTHORITY", authority)
+}
+
+// cmdDeadHub leaves the socket of a hub of this machine that was killed: deadhub.
+func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ts.MkAbs("hub.sock"), Net: "unix"})
+	ts.Check(err)
+	l.SetUnlinkOnClose(false)
+	ts.Check(l.Close())
+}
+
+// openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
+// agent keeps at a commit. If HOME has a directory strict, web1 requires signed commands.
+func openFar(home, by, target string, changes bool, authority string) (io.ReadWriteCloser, error) {
+	near, far := net.Pipe()
+	name := map[string]string{"a": "web1", "b": "web2"}[target]
+	facts, err := wire.EncodeFacts(map[string]cty.Value{"hostname": cty.StringVal(name)})
+	if err != nil {
+		return nil, err
+	}
+	hello := wire.Hello{Version: "test", Host: name, Facts: facts}
+	if name == "web2" {
+		hello.Kept = &wire.Kept{Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
+	}
+	served := wire.Served{
+		Hello: hello, From: "fleet " + by, Now: time.Now, ReadOnly: !changes,
+		Open: func(ctx context.Context, _ bool) (executor.Executor, func() error, error) {
+			return openFake("")(ctx, cli.Machine{State: filepath.Join(home, "agents", name)})
+		},
+	}
+	if strict := filepath.Join(home, "strict"); name == "web1" && isDir(strict) {
+		served.ReadOnly, served.Refused = true, agent.SignedCommands.Refuses()
+		served.Accept = acceptHere(strict, authority)
+	}
+	go func() { _ = wire.Serve(context.Background(), far, served) }()
+	return near, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// acceptHere accepts commands for web1 as an agent does: of keys in allowed_signers of a
+// directory, which also remembers the commands.
+func acceptHere(dir, authority string) func(string) (wire.Accepted, error) {
+	files, failed := local.Open(dir, local.Options{})
+	memory := &signed.Memory{Files: files, Dir: "/commands", Trust: func() (content.CommandTrust, error) {
+		text, err := os.ReadFile(filepath.Join(dir, "allowed_signers"))
+		if err = errors.Join(err, failed); err != nil {
+			return content.CommandTrust{}, err
+		}
+		signers, err := content.ParseSigners("allowed_signers", text)
+		fleetFile := "fleet-sha256-" + strings.TrimPrefix(authority, "sha256:")
+		return content.CommandTrust{Signers: signers, Fleets: []string{fleetFile}, Target: "web1", Now: fakeNow.Unix()}, err
+	}}
+	return func(text string) (wire.Accepted, error) { return agent.AcceptCall(memory, text) }
+}
+
+// toyEnrolled adds the targets that a fleet has besides.
+func toyEnrolled(t repo.Tree, all []query.Target) []query.Target {
+	text, err := t.ReadFile(fleet.EnrolledFile)
+	if err != nil {
+		return all
+	}
+	var doc struct {
+		Enrolled map[string]struct{ Labels map[string]string }
+	}
+	if json.Unmarshal(text, &doc) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Enrolled)) {
+		i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == name })
+		if i < 0 {
+			all = append(all, query.Target{Name: name})
+			i = len(all) - 1
+		}
+		all[i].Labels, all[i].Enrolled = doc.Enrolled[name].Labels, true
+	}
+	return all
+}
+
+// cmdSilent listens at an address and never answers, and makes a token for it: silent.
+func cmdSilent(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() }) // the kernel accepts for it
+	token, _, err := pki.NewToken(pki.Terms{Hub: true, Uses: 1, Expires: time.Now().Add(time.Hour).Unix()}, [32]byte{},
+		"root", time.Now())
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(token.Text()), 0o600))
+	ts.Setenv("SILENT", "https://"+l.Addr().String())
+}
+
+// joinHub makes the directory of a hub as the binary does.
+func joinHub(ctx context.Context, j hub.JoinOptions) (hub.Settings, error) {
+	files, err := local.Open("/", local.Options{})
+	if err != nil {
+		return hub.Settings{}, err
+	}
+	defer files.Close()
+	j.Files = files
+	return hub.Join(ctx, j)
+}
+
+// saveFake writes a backup without files.
+func saveFake(dir string, state document.HubState, out io.Writer) error {
+	return json.NewEncoder(out).Encode(map[string]any{"dir": dir, "state": state})
+}

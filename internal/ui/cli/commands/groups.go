@@ -1,0 +1,76 @@
+// Package commands has the list of all commands of fettle with their groups in help, and the commands
+// that use this list: the manual page and the completion of shells.
+//
+//	app := &cli.App{Commands: commands.All(hub), …}
+package commands
+
+import (
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/ui/cli"
+	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
+	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/cli/once"
+	"fettle.dev/fettle/internal/ui/cli/repository"
+)
+
+// All are the commands of fettle. hub runs this binary as a hub; nil: it cannot.
+func All(hub *fleetcmd.Hub) cli.Commands {
+	return cli.Commands{
+		Groups:    []cli.Group{ofRepository(), ofHost(), ofFleet(hub), ofOnce(), ofHistory(), others()},
+		Hidden:    list{newMan, hostcmd.NewWatch, hostcmd.NewServe},
+		Serve:     hostcmd.NewServe,
+		HubAccess: hubclient.NewHubAccess, FleetStatus: fleetcmd.ShowStatus,
+	}
+}
+
+type list = []cli.NewCommand
+
+func ofRepository() cli.Group {
+	return cli.Group{ID: "repository", Short: "Repository", Title: "The repository:", Commands: list{
+		repository.NewInit, repository.NewValidate, repository.NewTest, repository.NewFmt, repository.NewCompile,
+		repository.NewDiff, repository.NewSecret, repository.NewDocs, repository.NewSchema, repository.NewGenerate,
+		repository.NewLookup, moduleCommand,
+	}}
+}
+
+func ofHost() cli.Group {
+	return cli.Group{ID: "machine", Short: "Host", Title: "The host:", Commands: list{
+		hostcmd.NewPlan, hostcmd.NewApply, hostcmd.NewRollback, hostcmd.NewConfirm, hostcmd.NewDrift, hostcmd.NewFreeze,
+		hostcmd.NewUnfreeze, hostcmd.NewRecover, fleetcmd.NewAgent,
+	}}
+}
+
+func ofFleet(hub *fleetcmd.Hub) cli.Group {
+	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
+	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
+		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
+		fleetcmd.NewEvents, fleetcmd.NewJob, fleetcmd.NewRequest, fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify,
+		fleetcmd.NewPermit, fleetcmd.NewAudit,
+	}}
+}
+
+func ofOnce() cli.Group {
+	return cli.Group{ID: "once", Short: "Once", Title: "One-time operations, not part of the applied state:",
+		Commands: list{once.NewRun, once.NewCopy, once.NewReboot, once.NewWait}}
+}
+
+func ofHistory() cli.Group {
+	return cli.Group{ID: "history", Short: "History", Title: "Status and history:", Commands: list{
+		hostcmd.NewStatus, once.NewFacts, hostcmd.NewLog, hostcmd.NewShow, repository.NewExplain, hostcmd.NewGC,
+	}}
+}
+
+func others() cli.Group {
+	return cli.Group{ID: "more", Short: "Other", Title: "More:", Commands: list{
+		repository.NewSteps, cli.NewHelp, cli.NewVersion, newCompletion, hostcmd.NewSupportBundle,
+	}}
+}
+
+// moduleCommand builds the command module: the repository has the modules, and the hub their history.
+func moduleCommand(s *cli.Session) *cobra.Command {
+	c := repository.NewModule(s)
+	c.AddCommand(fleetcmd.NewModuleHistory(s))
+	return c
+}

@@ -1,0 +1,246 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+const agentLong = `Runs this host as a target of a fleet. Its agent applies the configuration
+that the hubs of the fleet assign: it fetches, compiles, plans, applies and
+checks it, repairs drift, and reports. It continues without the hubs.
+
+The agent uses the same journal and the same lock as fettle apply. Therefore
+fettle status, log, rollback and freeze work as without an agent.
+
+  fettle agent enrol --hub https://hub.example.org:7440 --token-file -
+  systemctl enable --now fettle-agent
+
+If /etc/fettle/allowed_signers exists, the agent accepts only commits that a key
+in this file signed for this fleet. The file has the format of the OpenSSH file
+with the same name. A commit is for this fleet if the root directory of the
+repository contains an empty file fleet-sha256-DIGEST. DIGEST is the SHA-256
+digest of the certificate of the fleet CA.
+
+The signature of a commit does not say that the commits below it are signed. Two
+settings in /etc/fettle/agent.conf require more. They need allowed_signers, and
+hubs cannot change them:
+
+  require_every_commit_signed = true   Each commit since the last accepted commit
+                                       has a valid signature.
+  require_descent = true               The last accepted commit is an ancestor of
+                                       the new commit.
+
+A commit that does not meet them needs a permit: fettle permit --help.`
+
+// NewAgent builds the command agent, to run this host as a target of a fleet.
+func NewAgent(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "agent",
+		Short:   "Run this host as a target of a fleet",
+		Long:    agentLong,
+		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file token\n  sudo fettle agent status",
+		Args:    cli.Args(0, 0),
+		RunE:    cli.UnknownCommand,
+	}
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentDeleteCertificate(s),
+		newAgentUpgrade(s))
+	return c
+}
+
+// agentDir is the directory of an agent in the state directory.
+const agentDir = "/agent"
+
+// agentFiles opens the state directory for an agent, and makes it.
+func agentFiles(s *cli.Session) (cli.Machine, host.FS, func() error, error) {
+	m, err := s.Machine()
+	if err == nil && s.App.Agent.State == nil {
+		err = errors.New("cannot run an agent: this binary was built without support for agents")
+	}
+	if err != nil {
+		return m, nil, nil, err
+	}
+	files, done, err := s.App.Agent.State(m)
+	return m, files, done, err
+}
+
+type enrolFlags struct {
+	hub, token, tokenFile, name string
+	again, adopt                bool
+}
+
+func newAgentEnrol(s *cli.Session) *cobra.Command {
+	var f enrolFlags
+	c := &cobra.Command{
+		Use:   "enrol --hub URL --token-file FILE",
+		Short: "Enrol this host in a fleet",
+		Long: `Creates a key on this host, which never leaves it, and requests a certificate
+for the key from a hub. The command trusts the hub only if the token names its
+fleet CA. After any error, run the command again: it continues. Until an
+operator approves the host, it ends with an error about the missing approval.
+
+If another repository or target is applied here, for example over SSH, the agent
+does not change the host: it raises an alarm and waits. With
+--replace-applied-state, the first run of the agent replaces that state. The
+flag also works on an enrolled host, then without --hub.
+
+--token-file - reads the token from standard input. With --token, every account
+of the host can read the token.`,
+		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
+		Args:    cli.Args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return enrolHost(c.Context(), s, f) },
+	}
+	c.Flags().StringVar(&f.hub, "hub", "", "the `URL` of a hub")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for standard input")
+	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; other accounts can read it while the command runs")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: the name of this host)")
+	c.Flags().BoolVar(&f.adopt, "replace-applied-state", false,
+		"let the agent replace the applied state of another repository or target, and remove what its list does not contain")
+	c.Flags().BoolVar(&f.again, "again", false, "enrol an enrolled host again, with a new key and as a new target")
+	return c
+}
+
+func enrolHost(ctx context.Context, s *cli.Session, f enrolFlags) error {
+	if f.adopt && f.hub == "" && f.token == "" && f.tokenFile == "" {
+		return adoptEnrolled(s)
+	}
+	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
+		return cli.Refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE",
+			"cannot enrol: --hub and either --token-file or --token are required")
+	}
+	text, err := tokenText(s.Printer, f)
+	if err != nil {
+		return err
+	}
+	token, err := pki.ParseToken(text)
+	if err != nil {
+		return cli.WithHint(err, "Make one on a hub: fettle token create")
+	}
+	if f.name == "" {
+		if f.name, err = s.App.Hostname(); err != nil {
+			return fmt.Errorf("cannot determine the name of this host; set it with --name: %w", err)
+		}
+	}
+	_, files, done, err := agentFiles(s)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = done() }()
+	if err := makeDirectory(files, agentDir); err != nil {
+		return err
+	}
+	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.App.Now,
+		Reenrol: f.again}
+	id, err := client.Enrol(ctx, f.hub, token, f.name)
+	if errors.Is(err, pki.ErrPending) {
+		return cli.WithHint(err, "After an operator approves it, run the same command again")
+	}
+	if err != nil {
+		return err
+	}
+	if err := setAdopting(files, f.adopt); err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.Document(agentDoc{Format: agentFormat, ID: id.ID, Name: id.Name, Fleet: id.Fleet, Hubs: id.HubURLs})
+	}
+	s.Printf("%s is the target %s of the fleet %s.\nStart its agent: systemctl enable --now fettle-agent\n", id.Name,
+		id.ID, id.Fleet)
+	return nil
+}
+
+func makeDirectory(files host.FS, dir string) error {
+	if err := files.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("cannot create the directory of the agent: %w", err)
+	}
+	return nil
+}
+
+// tokenText reads the token, which is never repeated.
+func tokenText(s *cli.Printer, f enrolFlags) (string, error) {
+	if f.token != "" {
+		fmt.Fprintln(s.App.Stderr,
+			"Other accounts on this host can read a token on the command line while the command runs: use --token-file -")
+		return f.token, nil
+	}
+	var b []byte
+	var err error
+	if f.tokenFile == "-" {
+		b, err = io.ReadAll(io.LimitReader(s.App.Stdin, 4096))
+	} else {
+		b, err = os.ReadFile(f.tokenFile)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot read the token: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+const agentFormat = "fettle.agent.status/1"
+
+// agentDoc is the JSON document of fettle agent status and enrol.
+type agentDoc struct {
+	Format string         `json:"format"`
+	ID     fleet.TargetID `json:"id"`
+	Name   string         `json:"name"`
+	Fleet  string         `json:"fleet"`
+	Hubs   []string       `json:"hubs"`
+	// Until is the end of the certificate, ns since 1970, 0 where it was not looked at.
+	Until int64 `json:"until,omitempty"`
+	// Unsent are reports that no hub has acknowledged.
+	Unsent uint64 `json:"unsent,omitempty"`
+	// Incompatible is why the last hub refused the agent, "" if it did not: they speak no
+	// protocol version in common.
+	Incompatible string        `json:"incompatible,omitempty"`
+	Status       *fleet.Status `json:"status,omitempty"`
+	// Certificates are the requested certificates of services.
+	Certificates []agentCertificate `json:"certificates,omitempty"`
+}
+
+func newAgentStatus(s *cli.Session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "Show the assignment of this host's agent, and the state of its modules",
+		Long:    "Shows the state that the agent recorded on this host. The command does not\ncontact a hub, and the agent does not need to run.",
+		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
+		Args:    cli.Args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return agentStatus(s) },
+	}
+}
+
+// signersFile says, below the root, whose signatures an agent asks for.
+const signersFile = "etc/fettle/allowed_signers"
+
+// openMember reads who this host is in its fleet.
+func openMember(s *cli.Printer, m cli.Machine, files host.FS, warn func(string)) (*joined.Member, error) {
+	signers := func() ([]byte, error) {
+		text, err := os.ReadFile(filepath.Join(m.Root, signersFile))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("cannot read the allowed signers: %w", err)
+		}
+		return append([]byte{}, text...), nil
+	}
+	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.App.Now, Warn: warn,
+		Descent: func() (content.Descent, error) { return descent(m) }})
+	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {
+		return nil, cli.WithHint(fmt.Errorf("this host is in no fleet: %w", err),
+			"Enrol it: fettle agent enrol --hub URL --token-file FILE")
+	}
+	return mb, err
+}

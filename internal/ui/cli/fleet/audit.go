@@ -1,0 +1,244 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// NewAudit builds the command audit, to show and verify the audit log of a hub.
+func NewAudit(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Show and verify the audit log of a hub",
+		Long: `Shows, copies and verifies the audit log of a hub. A hub records each operation
+that changes something, and the name of its user, before it performs the
+operation. Each record contains the digest of the record before. If a record is
+edited, removed or moved, the records after it do not match.
+
+Root on the hub can still rewrite the complete log, or remove its end. A copy on
+another host reveals this: see fettle audit copy.`,
+		Args: cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newAuditList(s), newAuditCopy(s), newAuditCheck(s))
+	return c
+}
+
+func newAuditList(s *cli.Session) *cobra.Command {
+	limit := 0
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "Show the last records of the audit log",
+		Example: "  fettle audit list\n  fettle audit list --limit 1000",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			hub, err := hubclient.HubOf(s.Printer)
+			if err != nil {
+				return err
+			}
+			p, err := client.GetAt(c.Context(), hub, route.AuditLog(), route.AuditQuery{Limit: limit})
+			if err != nil {
+				return err
+			}
+			return hubclient.ShowDocument(s.Printer, p, func() { showAudit(s.Printer, p) })
+		},
+	}
+	cli.LimitFlag(c, &limit, 100, "records")
+	return c
+}
+
+func showAudit(s *cli.Printer, p document.AuditPage) {
+	for _, line := range p.Records {
+		r, err := access.ParseRecord([]byte(line))
+		if err != nil {
+			s.Printf("%s\n", render.Escape(fmt.Sprintf("record %d was edited: %v", r.Seq, err)))
+			continue
+		}
+		from := r.From
+		if from == "@" { // the hub's socket has no address
+			from = "the hub's own host"
+		}
+		s.Style().Line(s.App.Stdout, s.Moment(r.At), r.User,
+			cli.Join(r.Operation, hubclient.Parted("on ", r.Object), r.Outcome,
+				hubclient.Parted("from ", from))+hubclient.Parted(": ", r.Reason))
+	}
+}
+
+func newAuditCopy(s *cli.Session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy FILE",
+		Short: "Update a copy of the audit log, and verify the log",
+		Long: `Adds the new records of the hub's audit log to FILE, or creates FILE. The
+command verifies the records in FILE, and that the new records continue them. If
+the log was edited or cut off on the hub since the last copy, the command fails,
+and the copied records remain. Run it regularly on a host to which the
+administrators of the hub have no access.`,
+		Example: "  fettle audit copy /var/log/fettle-hub1.audit",
+		Args:    cli.Args(1, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return auditCopy(c.Context(), s.Printer, a[0]) },
+	}
+}
+
+func auditCopy(ctx context.Context, s *cli.Printer, file string) (err error) {
+	hub, err := hubclient.HubOf(s)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the copy: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	k, err := readLog(f)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(k.size), seekTo(f, k.size)); err != nil { // a line that was cut off
+		return fmt.Errorf("cannot extend the copy: %w", err)
+	}
+	added := 0
+	for {
+		p, err := client.GetAt(ctx, hub, route.AuditLog(), route.AuditQuery{Offset: &k.size})
+		if err != nil {
+			return cli.Refuse("Find out who has root access to the hub, and keep this copy",
+				"cannot extend the copy: "+err.Error())
+		}
+		if len(p.Records) == 0 {
+			break
+		}
+		for _, line := range p.Records {
+			if err := k.next([]byte(line)); err != nil {
+				return cli.Refuse("The log of the hub does not continue where the copy ends, so it was changed. Keep the copy",
+					err.Error())
+			}
+			if _, err := fmt.Fprintln(f, line); err != nil {
+				return fmt.Errorf("cannot write the copy: %w", err)
+			}
+			added++
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("cannot write the copy: %w", err)
+	}
+	return s.Done("audit copy", 0, fmt.Sprintf("%s, %d of them new.", k, added))
+}
+
+func seekTo(f *os.File, at int64) error {
+	_, err := f.Seek(at, io.SeekStart)
+	return err
+}
+
+func newAuditCheck(s *cli.Session) *cobra.Command {
+	behind := ""
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Verify an audit log, or a copy",
+		Long: `Verifies each record against the record before, and reports the first record
+that was edited, removed or moved. With --previous, the log must also begin with
+all records of an older copy.`,
+		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --previous copy.audit",
+		Args:    cli.Args(1, 1),
+		RunE:    func(_ *cobra.Command, a []string) error { return auditCheck(s.Printer, a[0], behind) },
+	}
+	c.Flags().StringVar(&behind, "previous", "", "verify that the log continues the older copy in this `FILE`")
+	return c
+}
+
+func auditCheck(s *cli.Printer, file, behind string) error {
+	var kept []access.Head
+	if behind != "" {
+		old, err := readLogFile(behind)
+		if err != nil {
+			return fmt.Errorf("%s: %w", behind, err)
+		}
+		kept = old.last
+	}
+	k, err := readLogFile(file, kept...)
+	if err != nil {
+		return cli.Refuse("Keep both files, and find out who had root access to the hub", err.Error())
+	}
+	return s.Done("audit check", 0, k.String()+": unchanged since they were written.")
+}
+
+// logRead is a log as far as it was read and found whole.
+type logRead struct {
+	access.Checker
+	last []access.Head // of the one chain that it has, if any
+	kept []access.Head // heads that the log must contain
+	n    int
+	size int64 // of whole lines, in bytes
+}
+
+func (k *logRead) String() string {
+	if k.n == 0 {
+		return "0 records"
+	}
+	return fmt.Sprintf("%d records of %s", k.n, k.last[0].Chain)
+}
+
+// next takes one more record, without its line break.
+func (k *logRead) next(line []byte) error {
+	if err := k.Next(line); err != nil {
+		return err
+	}
+	r, err := access.ParseRecord(line)
+	if err != nil {
+		return err
+	}
+	h := k.Head(r.Chain)
+	k.last, k.n, k.size = []access.Head{h}, k.n+1, k.size+int64(len(line))+1
+	for _, old := range k.kept {
+		if old.Chain == h.Chain && old.Seq == h.Seq && old.Hash != h.Hash {
+			return fmt.Errorf("cannot trust the audit log: record %d of %s differs from the copy", h.Seq, h.Chain)
+		}
+	}
+	return nil
+}
+
+func readLogFile(file string, kept ...access.Head) (*logRead, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the audit log: %w", err)
+	}
+	defer f.Close()
+	return readLog(f, kept...)
+}
+
+// readLog reads whole lines; the last one may have been cut off by a crash.
+func readLog(r io.Reader, kept ...access.Head) (*logRead, error) {
+	k := &logRead{kept: kept}
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return k, fmt.Errorf("cannot read the audit log: %w", err)
+		}
+		if err := k.next(line[:len(line)-1]); err != nil {
+			return k, err
+		}
+	}
+	for _, old := range kept {
+		if h := k.Head(old.Chain); h.Seq < old.Seq {
+			return k, fmt.Errorf("cannot trust the audit log: it ends at record %d of %s, but the copy continues to record %d",
+				h.Seq, old.Chain, old.Seq)
+		}
+	}
+	return k, nil
+}

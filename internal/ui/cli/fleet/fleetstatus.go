@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// ShowStatus shows the counts of the fleet and the state of the hub, again after each change if watch
+// is set.
+func ShowStatus(ctx context.Context, s *cli.Printer, watch bool) error {
+	var health document.Health
+	var repos document.RepositoryPage
+	var alarms document.AlarmPage
+	return hubclient.Showing(ctx, s, hubclient.Watching{On: watch}, func(hub *client.Client) (document.Status, error) {
+		st, err := client.Get(ctx, hub, route.Status())
+		if err == nil && !s.JSON {
+			health, err = client.Get(ctx, hub, route.Health())
+		}
+		if err == nil && !s.JSON {
+			repos, err = client.Get(ctx, hub, route.Repositories())
+		}
+		if err == nil && !s.JSON {
+			alarms, err = client.Get(ctx, hub, route.Alarms())
+		}
+		return st, err
+	}, func(s *cli.Printer, st document.Status) { showFleet(s, st, health, repos, alarms.Alarms) })
+}
+
+func showFleet(s *cli.Printer, st document.Status, h document.Health, r document.RepositoryPage,
+	alarms []document.Alarm) {
+	var standings, states, hub, repos []string
+	for _, name := range []fleet.Standing{fleet.Active, fleet.Pending, fleet.Retired, fleet.Revoked} {
+		if n := st.Standings[name]; n > 0 {
+			standings = append(standings, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	for _, name := range document.States() {
+		if n := st.States[name]; n > 0 {
+			states = append(states, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	for _, c := range h.Checks {
+		if c.Error != "" {
+			hub = append(hub, c.Name+": "+c.Error)
+		}
+	}
+	if len(hub) == 0 {
+		hub = []string{"healthy"}
+	}
+	for _, p := range r.Repositories {
+		at := cli.Join(hubclient.Short(p.Commit), p.Subject, hubclient.Parted("on ", p.Branch))
+		if p.Error != "" {
+			at += "\n" + p.Error + ", since " + s.Moment(p.Read)
+		}
+		repos = append(repos, p.Name+" "+at)
+	}
+	s.Style().Pairs(s.App.Stdout, []render.Pair{
+		{Name: "frozen", Value: freezeText(s, st)},
+		{Name: "targets", Value: strings.Join(standings, ", ")},
+		{Name: "states", Value: strings.Join(states, ", ")},
+		{Name: "connected", Value: fmt.Sprintf("%d of %d", st.Connected, st.Targets)},
+		{Name: "behind", Value: number(st.Behind)},
+		{Name: "errors", Value: number(st.Errors)},
+		{Name: "drift", Value: hubclient.Parted("", number(st.Drift))},
+		{Name: "pinned", Value: number(st.Pinned)},
+		{Name: "suspect", Value: hubclient.Parted("", number(st.Suspect))},
+		{Name: "modules", Value: number(st.Modules)},
+		{Name: "hub " + h.Hub, Value: strings.Join(hub, "\n")},
+		{Name: "follows", Value: strings.Join(repos, "\n")},
+		{Name: "alarms", Value: alarmsText(alarms)},
+	})
+}
+
+// alarmsText returns the number of alarms and the first alarm. Without it, users overlook errors in
+// assignments if all targets have their assignment.
+func alarmsText(all []document.Alarm) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return all[0].Text
+	}
+	return fmt.Sprintf("%d; the first of fettle alarm list: %s", len(all), all[0].Text)
+}

@@ -1,0 +1,245 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+)
+
+// NewNotify builds the command notify, to notifications, and reactions that wait for approval.
+func NewNotify(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "notify",
+		Short: "Notifications, and reactions that wait for approval",
+		Long: `Manages notifications. The hub sends a notice when a problem begins and when it
+is over, once each: by webhook, by mail, or to a program. If delivery fails, the
+hub or another hub tries again for a day.`,
+		Args: cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newNotifyList(s), newNotifySet(s), newNotifyDelete(s))
+	for _, sub := range []struct {
+		use, short, example string
+		do                  func(context.Context, *client.Client, string) (document.Done, error)
+	}{
+		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.TestNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
+			}},
+		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.ApproveNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
+			}},
+		{"reject NOTICE", "Reject a reaction that waits for approval", "  fettle notify reject 3f5a0c2e9b1d4a77",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.RejectNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
+			}},
+	} {
+		c.AddCommand(askingHub(s.Printer, sub.use, sub.short, sub.example, sub.do))
+	}
+	return c
+}
+
+// askingHub is a command that asks a hub to do something with one thing.
+func askingHub(s *cli.Printer, use, short, example string,
+	do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: cli.Args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			hub, err := hubclient.HubOf(s)
+			if err != nil {
+				return err
+			}
+			d, err := do(c.Context(), hub, a[0])
+			if err != nil {
+				return err
+			}
+			return s.Done(c.Name(), 0, d.Text)
+		},
+	}
+}
+
+func newNotifyDelete(s *cli.Session) *cobra.Command {
+	yes := false
+	deleting := func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		if err := cli.AskBefore(ctx, s, yes, "Delete the rule "+n+"?"); err != nil {
+			return document.Done{}, err
+		}
+		return client.Call(ctx, hub, route.RemoveNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
+	}
+	c := askingHub(s.Printer, "delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops",
+		deleting)
+	cli.YesFlag(c, &yes)
+	return c
+}
+
+func newNotifyList(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the rules, and unsent notices",
+		Example: "  fettle notify list\n  fettle notify list --json",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Notifications(), showNotifications)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func showNotifications(s *cli.Printer, p document.NotificationPage) {
+	rows, waiting := [][]string{}, [][]string{}
+	if len(p.Notifications) == 0 {
+		s.Printf("There are no rules. Create one: fettle notify set --help\n")
+		return
+	}
+	for _, n := range p.Notifications {
+		last := "never"
+		if n.Sent > 0 {
+			last = hubclient.AgoText(s, n.Last)
+		}
+		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.SelectedKinds(n.Rule), ","),
+			cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds),
+			strconv.FormatUint(n.Sent, 10), last, n.Error})
+		for _, w := range n.Waiting {
+			why := cmp.Or(w.Error, "is sent soon")
+			if w.Approve {
+				why = "pending: fettle notify approve " + w.ID
+			}
+			waiting = append(waiting, []string{w.ID, n.Rule.Name, s.Moment(w.At), strconv.Itoa(w.Tries), w.Subject, why})
+		}
+	}
+	s.Style().Table(s.App.Stdout, []string{"RULE", "KINDS", "TARGETS", "RECIPIENT", "HELD", "SENT", "LAST", "ERROR"}, rows)
+	if len(waiting) > 0 {
+		s.Printf("\n")
+		s.Style().Table(s.App.Stdout, []string{"NOTICE", "RULE", "SINCE", "TRIES", "SUBJECT", "STATE"}, waiting)
+	}
+}
+
+func destination(r document.Notification) string {
+	switch {
+	case r.Webhook != nil:
+		return cmp.Or(r.Webhook.URL, "URL in "+r.Webhook.File)
+	case r.Mail != nil:
+		return strings.Join(r.Mail.To, ",")
+	case r.Command != nil:
+		return strings.Join(append([]string{r.Command.Program}, r.Command.Args...), " ")
+	}
+	return ""
+}
+
+// notifyFlags are the flags of a rule.
+type notifyFlags struct {
+	rule     document.Notification
+	hook     document.Webhook
+	mail     document.Mail
+	command  document.Command
+	every    time.Duration
+	template string
+}
+
+func newNotifySet(s *cli.Session) *cobra.Command {
+	var f notifyFlags
+	c := hubclient.SelectMany(&cobra.Command{
+		Use:   "set RULE [-- ARGUMENT…]",
+		Short: "Create a rule: events, and their recipients",
+		Long: `Creates a rule. A rule sends notices to one webhook, to mail addresses, or to
+one program. Rules name secrets, which are files in the directory notify of the
+hub; root of the hub writes them. Programs must also be in that directory. A
+program receives the notice as JSON on standard input, and the arguments behind
+--. With --approve a program runs only after: fettle notify approve NOTICE.
+
+An https webhook must have a certificate that the system of the hub trusts. For
+a private CA, install its certificate on every hub and restart the hubs: copy it
+to /usr/local/share/ca-certificates/NAME.crt, and run update-ca-certificates.
+
+Without --on a rule covers alarms, failed or unresponsive targets, and problems
+of the hub itself. A problem is sent once when it begins, and again when it is
+over. Other kinds are events, such as enrolled, revoked or refused. -t selects
+the targets of a rule. Without -t a rule covers all targets, and also notices
+that concern no target.
+
+A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
+.Summary, .More and .Items. Each item has .Kind, .Name, .Target, .Module, .Text,
+.At and .Resolved. The first line of the output is the subject.`,
+		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --secret-file hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password-file mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
+		Args:    cli.Args(1, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return setNotification(c.Context(), s, f, a) },
+	})
+	flags := c.Flags()
+	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`, separated by commas")
+	cli.SpanVar(flags, &f.every, "every", 0,
+		"collect notices for this `DURATION`, and then send them together (default: 30s)")
+	flags.StringVar(&f.template, "template", "", "format notices with the template in this `FILE`")
+	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is not secret")
+	flags.StringVar(&f.hook.File, "webhook-file", "", "send JSON to the URL in this `FILE` of the hub")
+	flags.StringVar(&f.hook.Sign, "secret-file", "", "sign the webhook with the secret in this `FILE` of the hub")
+	flags.StringSliceVar(&f.mail.To, "mail", nil, "send mail to this `ADDRESS`; may be repeated")
+	flags.StringVar(&f.mail.From, "from", "", "send mail from this `ADDRESS`")
+	flags.StringVar(&f.mail.Server, "server", "localhost:25", "send mail through this `HOST:PORT`")
+	flags.StringVar(&f.mail.User, "user", "", "log in to the mail server as this `USER`")
+	flags.StringVar(&f.mail.Password, "password-file", "", "log in with the password in this `FILE` of the hub")
+	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` in the directory notify of the hub")
+	flags.BoolVar(&f.command.Approve, "approve", false, "run the program only after an operator approves the notice")
+	return c
+}
+
+// request is the rule that the flags say.
+func (f notifyFlags) request(name string, more []string) (document.Notification, error) {
+	r := f.rule
+	r.Name = name
+	r.Every = int64(f.every)
+	if f.template != "" {
+		text, err := os.ReadFile(f.template)
+		if err != nil {
+			return r, fmt.Errorf("cannot read the template: %w", err)
+		}
+		r.Template = string(text)
+	}
+	if f.hook.URL != "" || f.hook.File != "" {
+		r.Webhook = &f.hook
+	}
+	if len(f.mail.To) > 0 {
+		r.Mail = &f.mail
+	}
+	if f.command.Program != "" {
+		f.command.Args = more
+		r.Command = &f.command
+	} else if len(more) > 0 {
+		return r, cli.Refuse("Name it: --command PROGRAM", "cannot pass arguments without a program")
+	}
+	return r, nil
+}
+
+func setNotification(ctx context.Context, s *cli.Session, f notifyFlags, a []string) error {
+	r, err := f.request(a[0], a[1:])
+	if err != nil {
+		return err
+	}
+	if r.Select, err = hubclient.SelectedOnHub(s); err != nil {
+		return err
+	}
+	hub, err := hubclient.HubOf(s.Printer)
+	if err != nil {
+		return err
+	}
+	d, err := client.Post(ctx, hub, route.SetNotification(), r)
+	if err != nil {
+		return err
+	}
+	return s.Done("set", 0, d.Text+" Try it: fettle notify test "+r.Name)
+}

@@ -1,0 +1,320 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// RunFlags are the flags of every command that starts a run.
+type RunFlags struct {
+	viewFlags
+	yes                                bool
+	confirmWithin                      time.Duration
+	armed                              bool // the command line says whether to arm the run
+	onFailure, onCrash, onCheckFailure cli.Choice
+}
+
+// Flags defines the flags.
+func (f *RunFlags) Flags(c *cobra.Command) {
+	f.viewFlags.Flags(c)
+	f.onFailure = cli.Choice{Value: "stop", Of: []string{"stop", "undo"}}
+	f.onCrash = cli.Choice{Value: "undo", Of: []string{"undo", "finish"}}
+	f.onCheckFailure = cli.Choice{Value: "keep", Of: []string{"keep", "undo"}}
+	cli.YesFlag(c, &f.yes)
+	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
+	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
+	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or undo the run")
+}
+
+// Arms adds what only a command has whose runs can be armed.
+func (f *RunFlags) Arms(c *cobra.Command) {
+	cli.DurationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0,
+		"undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
+	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
+}
+
+// Options reads the options of a run. The error is one of the command line.
+func (f *RunFlags) Options(s *cli.Session) (executor.Options, error) {
+	o := s.RunOptions()
+	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.Value, f.onCrash.Value,
+		catalog.StoredCheckFailure(f.onCheckFailure.Value)
+	o.ConfirmWithin = f.confirmWithin
+	if f.confirmWithin < 0 {
+		return o, cli.Refuse("Give a time such as --confirm-within 60s",
+			fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
+	}
+	return o, nil
+}
+
+type applyFlags struct {
+	RunFlags
+	many                   cli.ManyFlags
+	dirty, noRepair, cross bool
+}
+
+func (f applyFlags) options(s *cli.Session) (executor.Options, error) {
+	o, err := f.RunFlags.Options(s)
+	o.CrossIrreversible = f.cross
+	return o, err
+}
+
+// NewApply builds the command apply, to apply the repository to the host.
+func NewApply(s *cli.Session) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use:   "apply [PLAN]",
+		Short: "Apply the repository to the host",
+		Long: `Shows the plan, asks for confirmation, and applies the plan. With a saved plan,
+the command applies exactly this plan. If the host changed since then, the
+command exits with code 5. Plans that were saved for many targets are applied to
+all these targets, or to the targets that -t selects.
+
+To undo a run, use fettle rollback. If a step fails, the run stops and its
+changes remain. With --on-failure undo, the run is undone.
+
+A plan that purges a package is refused, because the configuration and data of
+the package cannot be restored. --cross-irreversible allows it.
+
+A run may lock you out if it changes sshd, sudo, PAM, the firewall, the network,
+keys or accounts. Such a run undoes itself unless you confirm it within 60s: log
+in over a new connection, and answer the question after the run, or type fettle
+confirm. The policy of the repository can set another time, or let the checks
+confirm the run. --confirm-within DURATION sets the time for any run, and
+--confirm-within 0s disables the automatic undo.
+
+All files must be committed, so that every run has a revision; --dirty allows
+uncommitted changes. Without a terminal, --yes is required.`,
+		Example: `  sudo fettle apply
+  sudo fettle apply --yes --on-failure undo --on-check-failure undo
+
+  sudo fettle apply --yes --confirm-within 5m
+  sudo fettle apply --yes --confirm-within 0s
+
+  sudo fettle apply monday.plan
+  fettle plan -t role:web -o monday && fettle apply monday`,
+		Args: cli.Args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error { return runApply(s, c, f, a) },
+	}
+	f.Flags(c)
+	f.Arms(c)
+	f.many.Flags(c)
+	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
+	c.Flags().BoolVar(&s.OverrideAgent, "override-agent", false,
+		"also apply to hosts whose agent has another assignment; the agent undoes it later")
+	s.AdoptFlag(c)
+	cli.CrossFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
+	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
+	return c
+}
+
+func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error {
+	ctx := c.Context()
+	if s.IsMany() && len(a) == 0 {
+		return applyMany(s, c, f)
+	}
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	if len(a) == 1 {
+		if err := cli.Aside(c, "PLAN", cli.ChangeFlags()); err != nil {
+			return err
+		}
+		if f.Guards() != executor.IsolatedGuards {
+			return cli.Refuse("Omit --run-guards and --no-guards, or save the plan with them",
+				"cannot choose how guards run: a saved plan runs them as it did when it was created")
+		}
+		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.IsMany()) {
+			return applySavedMany(ctx, s, f, a[0])
+		}
+		return applySaved(ctx, s, f, o, a[0])
+	}
+	req, closing, err := s.Wanted(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	if req.Revision.Dirty && !f.dirty {
+		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
+	}
+	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.Wants(s.Printer), f.Verify
+	req.Guards = f.Guards()
+	return ApplyRequest(ctx, s, req, "", f.RunFlags, o)
+}
+
+func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Options, file string) error {
+	saved, err := loadPlan(file)
+	if err != nil {
+		return err
+	}
+	defer saved.closing()
+	req := saved.request
+	if s.Target != "" && s.Target != req.Target {
+		return cli.Refuse("Create a plan for it: fettle plan -t "+s.Target+" -o "+file,
+			fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
+	}
+	if saved.far {
+		if err := reconnect(ctx, s, req.Target); err != nil {
+			return err
+		}
+	}
+	req.Diffs, req.Verify, o.Exact = f.Wants(s.Printer), req.Verify || f.Verify, true
+	req.Adopt = req.Adopt || s.Adopt
+	return ApplyRequest(ctx, s, req, saved.digest, f.RunFlags, o)
+}
+
+// reconnect reaches the other machine for which a plan was saved. It is never done on
+// this one in its place, which may well look alike.
+func reconnect(ctx context.Context, s *cli.Session, target string) error {
+	s.Target = target
+	r, err := s.Connected(ctx, target)
+	if err == nil && r.Here && !cli.IsThisHost(s.Printer, target) {
+		err = cli.Refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST",
+			fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
+	}
+	return err
+}
+
+// ApplyRequest plans, shows, asks and runs. With the digest of a saved plan it refuses
+// any other; "" takes what planning gives.
+func ApplyRequest(ctx context.Context, s *cli.Session, req executor.Request, saved string, f RunFlags,
+	o executor.Options) error {
+	o, err := lockOut(s, f, f.withPolicy(o, req.Policy), req.Policy)
+	if err != nil {
+		return err
+	}
+	o.Unasked = f.yes && saved == ""
+	var p *plan.Plan
+	decide := func(x executor.Executor) error {
+		if err := mayApply(ctx, s, x, o); err != nil {
+			return err
+		}
+		now, err := x.Plan(ctx, req)
+		if err != nil {
+			return err
+		}
+		tellNotes(s.Printer, now)
+		if p = now; saved != "" && saved != p.Digest() {
+			return stale()
+		}
+		if err := checkAssignment(ctx, s, x, p); err != nil {
+			return err
+		}
+		if len(p.Purges()) > 0 && !o.CrossIrreversible {
+			return refusePurge(s.Printer, p, f)
+		}
+		return approve(ctx, s, p, f, warningOf(s, p, o), "Apply this plan?")
+	}
+	return s.DecideAndDo(ctx, decide, func(x executor.Executor) error {
+		var rep *executor.Report
+		err := execute(s, p, "Applied", func(show func(executor.Event)) (r *executor.Report, err error) {
+			rep, err = x.Apply(ctx, req, p, o, show)
+			return rep, err
+		})
+		if err == nil && s.Remote != nil && o.LockOut > 0 {
+			return confirmAnew(ctx, s, rep)
+		}
+		if err != nil || f.yes {
+			return err
+		}
+		return stillIn(ctx, s, x, rep)
+	})
+}
+
+// refusePurge shows a plan that deletes data permanently, and the flag that allows it.
+func refusePurge(s *cli.Printer, p *plan.Plan, f RunFlags) error {
+	if !s.JSON {
+		s.Style().Plan(s.App.Stdout, p, f.viewFlags.options(s))
+	}
+	c := p.Purges()[0]
+	return cli.WithHint(fmt.Errorf("cannot apply: %s: %s: %w", c.Addr, c.Irreversible, executor.ErrIrreversible),
+		"Purge it anyway: add --cross-irreversible\nOr keep its configuration and data: ensure = \"absent\"")
+}
+
+// approve shows a plan, with a warning if there is one, and asks. A plan that
+// changes nothing needs no answer.
+func approve(ctx context.Context, s *cli.Session, p *plan.Plan, f RunFlags, warning, question string) error {
+	if !s.JSON && len(p.Changes) > 0 {
+		s.Style().Plan(s.App.Stdout, p, f.viewFlags.options(s.Printer))
+	}
+	if warning != "" {
+		s.Printf("\n%s\n", warning)
+	}
+	if p.Empty() {
+		return nil
+	}
+	return s.Ask(ctx, f.yes, question)
+}
+
+// execute runs something that reports, shows its progress, and prints the
+// report whether or not it failed.
+func execute(s *cli.Session, p *plan.Plan, verb string,
+	run func(func(executor.Event)) (*executor.Report, error)) error {
+	progress, show := progressOf(s.Printer)
+	space(s.Printer, p)
+	rep, err := run(show)
+	progress.Close()
+	err = outcomeError(rep, err)
+	if rep == nil {
+		return err
+	}
+	if s.JSON {
+		if derr := s.Document(reportJSON(rep, p, err)); derr != nil {
+			return derr
+		}
+		return cli.Reported(err)
+	}
+	if progress.Wrote() {
+		space(s.Printer, p)
+	}
+	s.Style().Report(s.App.Stdout, verb, rep, s.App.TimeZone())
+	if err != nil && rep.Failed == nil && !explained(rep) {
+		return err
+	}
+	if err != nil {
+		s.ErrStyle().Hint(s.App.Stderr, afterFailure(s, rep))
+	}
+	return cli.Reported(err)
+}
+
+// space sets the plan, the progress and the report apart.
+func space(s *cli.Printer, p *plan.Plan) {
+	if p != nil && len(p.Changes) > 0 {
+		s.Printf("\n")
+	}
+}
+
+// explained reports whether the report itself names the problem.
+func explained(r *executor.Report) bool {
+	for _, c := range r.Checks {
+		if !c.OK {
+			return true
+		}
+	}
+	return len(r.NotUndone) > 0
+}
+
+// afterFailure returns the next commands for the user after a failed run.
+func afterFailure(s *cli.Session, r *executor.Report) string {
+	if r.Run == 0 || r.Outcome == "rolled-back" {
+		return "See what happened: fettle log"
+	}
+	see, at := fmt.Sprintf("See what happened: fettle show %d%s\n", r.Run, whereText(s)), whereText(s)
+	switch {
+	case r.Changed == 0 && r.ConfirmBy == 0:
+		return see + "Fix the cause and try again: fettle apply" + at
+	case r.ConfirmBy != 0:
+		return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr keep its changes: fettle confirm%s. Then fix the cause and continue: fettle apply%s", at, at, at)
+	}
+	return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr fix the cause and continue: fettle apply%s", at, at)
+}

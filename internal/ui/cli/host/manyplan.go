@@ -1,0 +1,278 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// seen is the result of the first round for the second: the plan and its request.
+type seen struct {
+	request executor.Request
+	to      int // of a rollback
+	plan    *plan.Plan
+	options executor.Options
+}
+
+// wantedPlan reads the options of a plan of many targets from the command line.
+func wantedPlan(cr *cli.TargetSet, c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *cli.Member,
+	executor.Executor) (*seen, error) {
+	return func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
+		req, err := cr.WantedFor(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		req.Repair, req.Diffs, req.Verify = repairs(c, noRepair, req.Policy), v.Wants(cr.Session.Printer), v.Verify
+		req.Guards = v.Guards()
+		p, err := x.Plan(ctx, req)
+		return &seen{request: req, plan: p}, err
+	}
+}
+
+// outcomeOfPlan is the outcome of planning.
+func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags) cli.Outcome {
+	var b strings.Builder
+	st := cr.Session.Style()
+	if len(p.Changes) > 0 {
+		st.PlanBody(&b, p, v.options(cr.Session.Printer))
+	}
+	if warning != "" {
+		b.WriteString("\n" + warning + "\n")
+	}
+	o := cli.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(p), Body: b.String(),
+		Doc: PlanJSON("fettle.plan/1", p),
+		Err: changesIn(p), Notes: p.Notes}
+	if o.Err != nil {
+		o.Status = fanout.Changed
+	} else {
+		o.Body = ""
+	}
+	return o
+}
+
+func planMany(s *cli.Session, c *cobra.Command, f PlanFlags) error {
+	if f.Out != "" {
+		return planAndSave(s, c, f)
+	}
+	_, err := planEach(s, c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
+	return err
+}
+
+// planEach plans on every target, keeps each plan, and shows them. It counts the targets
+// that have none.
+func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
+	keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
+	cr, err := s.TargetSet(c.Context(), f.many)
+	if err != nil {
+		return 0, err
+	}
+	defer cr.Close()
+	look := wantedPlan(cr, c, f.NoRepair, f.viewFlags)
+	all := cr.Round(c.Context(), cr.Names, "Planning", true,
+		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+			seen, err := look(ctx, m, x)
+			if err == nil {
+				err = keep(m.Remote != nil, seen.request, seen.plan)
+			}
+			if err != nil {
+				return cli.Failed(err)
+			}
+			return outcomeOfPlan(cr, seen.plan, "", f.viewFlags)
+		})
+	return unsaved(all), cr.Finish("Planned", all, planWords())
+}
+
+func planWords() map[fanout.Status]string {
+	return map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "with changes"}
+}
+
+func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.TargetSet(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.Close()
+	if cr.Source.Rev.Dirty && !f.dirty {
+		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
+	}
+	return applyPlans(ctx, cr, f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags))
+}
+
+// applyPlans plans on every target, asks, and runs the plans.
+func applyPlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, o executor.Options,
+	look func(context.Context, *cli.Member, executor.Executor) (*seen, error)) error {
+	decide := func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
+		if err := mayApply(ctx, m.Session, x, o); err != nil {
+			return nil, err
+		}
+		w, err := look(ctx, m, x)
+		if err == nil {
+			err = checkAssignment(ctx, m.Session, x, w.plan)
+		}
+		if err != nil {
+			return nil, err
+		}
+		w.options, err = lockOut(m.Session, f, f.withPolicy(o, w.request.Policy), w.request.Policy)
+		w.options.Unasked = f.yes && !o.Exact
+		return w, err
+	}
+	do := func(ctx context.Context, m *cli.Member, x executor.Executor, w *seen) (*executor.Report, error) {
+		rep, err := x.Apply(ctx, w.request, w.plan, w.options, func(executor.Event) {})
+		if err == nil && m.Remote != nil && w.options.LockOut > 0 {
+			err = confirmAnew(ctx, m.Session, rep)
+		}
+		return rep, err
+	}
+	return planAndDo(ctx, cr, f, "Apply these plans?", "Applied", decide, do)
+}
+
+func rollbackMany(s *cli.Session, c *cobra.Command, f rollbackFlags, to string) error {
+	ctx := c.Context()
+	o, err := f.Options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.TargetSet(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.Close()
+	decide := func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
+		if err := mayRun(ctx, m.Printer, x, o); err != nil {
+			return nil, err
+		}
+		run, err := findRun(ctx, m.Session, x, to)
+		if err != nil {
+			return nil, err
+		}
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip,
+			Diffs: f.Wants(cr.Session.Printer), Guards: f.Guards()})
+		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
+			err = cli.WithHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible),
+				"Roll back anyway, and keep their effects: add --cross-irreversible")
+		}
+		if err == nil {
+			err = checkRollback(m.Session, p)
+		}
+		return &seen{to: run, plan: p}, err
+	}
+	do := func(ctx context.Context, _ *cli.Member, x executor.Executor, w *seen) (*executor.Report, error) {
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip,
+			Guards: f.Guards()}, w.plan, o, func(executor.Event) {})
+	}
+	return planAndDo(ctx, cr, f.RunFlags, "Roll these back?", "Rolled back", decide, do)
+}
+
+// planAndDo plans on every target, shows equal plans once, asks, and applies. With --yes it does not
+// ask, and connects to each target once.
+func planAndDo(ctx context.Context, cr *cli.TargetSet, f RunFlags, question, verb string,
+	decide func(context.Context, *cli.Member, executor.Executor) (*seen, error),
+	do func(context.Context, *cli.Member, executor.Executor, *seen) (*executor.Report, error)) error {
+	act := func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		w, _ := m.Work.(*seen)
+		if w == nil {
+			var err error
+			if w, err = decide(ctx, m, x); err != nil {
+				return cli.Failed(err)
+			}
+		}
+		rep, err := do(ctx, m, x, w)
+		return outcomeOfRun(cr, verb, rep, w.plan, err)
+	}
+	cr.Changes = true
+	names, left := cr.Names, map[string]cli.Outcome{}
+	if !f.yes {
+		var err error
+		if names, left, err = approvePlans(ctx, cr, f, question, decide); err != nil {
+			return err
+		}
+	}
+	cr.Acts = true
+	all := cr.Round(ctx, names, "Applying", true, act)
+	for name, o := range left {
+		all[name] = o
+		cli.TargetLine(cr.Session.Printer, name, o)
+	}
+	return cr.Finish(verb, all, map[fanout.Status]string{fanout.OK: "in sync"})
+}
+
+// approvePlans shows the plans and asks. It returns the targets with changes; the other ones have their
+// result.
+func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question string,
+	decide func(context.Context, *cli.Member, executor.Executor) (*seen, error)) ([]string, map[string]cli.Outcome,
+	error) {
+	if cr.Session.JSON || !cr.Session.App.Terminal.In {
+		return nil, nil, cr.Session.Ask(ctx, false, question)
+	}
+	plans := cr.Round(ctx, cr.Names, "Planning", false,
+		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+			w, err := decide(ctx, m, x)
+			if err != nil {
+				return cli.Failed(err)
+			}
+			m.Work = w
+			return outcomeOfPlan(cr, w.plan, warningOf(m.Session, w.plan, w.options), f.viewFlags)
+		})
+	cli.ShowGroups(cr.Session, plans, planWords())
+	var names []string
+	left := map[string]cli.Outcome{}
+	for _, name := range cr.Names {
+		if o := plans[name]; o.Status == fanout.Changed || o.Status == fanout.OK {
+			names = append(names, name)
+			o.Err = nil
+		} else {
+			left[name] = o
+		}
+	}
+	changes := 0
+	for _, o := range plans {
+		if o.Status == fanout.Changed {
+			changes++
+		}
+	}
+	if changes == 0 {
+		return names, left, nil
+	}
+	return names, left, cr.Session.Ask(ctx, false, fmt.Sprintf("%s (%s)", question, render.Count(changes, "target")))
+}
+
+// outcomeOfRun is the outcome of a run.
+func outcomeOfRun(cr *cli.TargetSet, verb string, rep *executor.Report, p *plan.Plan, err error) cli.Outcome {
+	err = outcomeError(rep, err)
+	if rep == nil {
+		return cli.Failed(err)
+	}
+	var b strings.Builder
+	cr.Session.Style().GroupReport(&b, verb, rep)
+	o := cli.Outcome{Status: fanout.OK, Line: render.Style{}.OutcomeWords(verb, rep), Body: b.String(),
+		Doc: reportJSON(rep, p, err), Err: err}
+	if p != nil {
+		o.Notes = p.Notes
+	}
+	switch {
+	case err != nil:
+		o.Status = fanout.Failed
+		if rep.Failed == nil && !explained(rep) {
+			o.Body += "error: " + err.Error() + "\n"
+		}
+	case rep.Changed > 0:
+		o.Status = fanout.Changed
+	default:
+		o.Body = ""
+	}
+	return o
+}

@@ -1,0 +1,183 @@
+package once
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// Runnable returns the actions and commands of the repository, as far as its modules can be read.
+// broken is the error of the other modules.
+func Runnable(s *cli.Printer, src *cli.Source) (all query.Runnable, broken error) {
+	all, ds := compile.Ask(s.App.Language.Queries, compile.RunnableQuery{About: src.About()})
+	return all, ds.Err()
+}
+
+// foundCommand is a command, of the repository or built in.
+type foundCommand struct {
+	query.Command
+	builtin *builtin.Command // nil for one of the repository
+}
+
+// Find returns the meaning of a word of fettle run: a command, or an action, which can differ on each
+// target.
+func Find(s *cli.Printer, src *cli.Source, name string) (*foundCommand, []query.Declared, error) {
+	if b := builtin.CommandOf(name); b != nil {
+		return &foundCommand{b.Command, b}, nil, nil
+	}
+	all, broken := Runnable(s, src)
+	for _, c := range all.Commands {
+		if c.Name == name {
+			return &foundCommand{c, nil}, nil, c.Errors.Err()
+		}
+	}
+	if found := query.Called(all.Actions, name); len(found) > 0 {
+		return nil, found, nil
+	}
+	if broken != nil {
+		return nil, nil, broken
+	}
+	return nil, nil, cli.Refuse("List them: fettle run --list\nA program follows --: fettle run -- "+name,
+		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name,
+			syntax.Suggest(name, namesOf(all))))
+}
+
+// namesOf is everything that fettle run could be asked for.
+func namesOf(all query.Runnable) []string {
+	var out []string
+	for _, c := range all.Commands {
+		out = append(out, c.Name)
+	}
+	for _, a := range all.Actions {
+		out = append(out, a.Name)
+	}
+	for _, a := range builtin.Actions() {
+		out = append(out, a.Name)
+	}
+	for _, c := range builtin.Commands() {
+		out = append(out, c.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// CheckCalled tells what is wrong with parameters that fit none of the actions of a
+// name.
+func CheckCalled(found []query.Declared, params map[string]string) error {
+	var first error
+	for _, d := range found {
+		err := d.Action.Check(params).Err()
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// takeSecrets reads and hides the secret parameters of a command, or of the actions of
+// a name.
+func takeSecrets(s *cli.Session, c *foundCommand, found []query.Declared, given map[string]string) error {
+	var params []query.Param
+	if c != nil {
+		params = c.Params
+	}
+	for _, d := range found {
+		params = append(slices.Clip(params), d.Params...)
+	}
+	s.HideTyped(params, given) // of the typed words, also the name of a file
+	return readSecrets(s.Printer, params, given)
+}
+
+// readSecrets reads the values of secret parameters: @FILE is the content of the file, @- is standard
+// input. The list of processes does not contain these values.
+func readSecrets(s *cli.Printer, params []query.Param, given map[string]string) error {
+	read := map[string]bool{} // actions of one name share theirs
+	for _, p := range params {
+		name, from := strings.CutPrefix(given[p.Name], "@")
+		if !p.Secret || !from || read[p.Name] {
+			continue
+		}
+		read[p.Name] = true
+		var text []byte
+		var err error
+		if name == "-" {
+			text, err = io.ReadAll(io.LimitReader(s.App.Stdin, maxTyped))
+		} else {
+			text, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return cli.WithHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err),
+				"@FILE reads a file, and @- reads standard input")
+		}
+		given[p.Name] = strings.TrimSuffix(string(text), "\n")
+	}
+	return nil
+}
+
+// maxTyped is how long a secret may be that is piped in, in bytes.
+const maxTyped = 64 << 10
+
+// onAll refuses an action that one of the targets does not have, or of which one has
+// two.
+func onAll(name string, found []query.Declared, targets []string) error {
+	of := map[string][]string{}
+	for _, d := range found {
+		for _, t := range d.Targets {
+			of[t] = append(of[t], d.ID())
+		}
+	}
+	var lacking []string
+	for _, t := range targets {
+		switch {
+		case len(of[t]) == 0:
+			lacking = append(lacking, t)
+		case len(of[t]) > 1:
+			slices.Sort(of[t])
+			return cli.Refuse("Name the module: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …",
+				fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	hint := "List actions and their targets: fettle run --list"
+	if len(lacking) < len(targets) && len(lacking) <= fewTargets {
+		hint = "Exclude them with -t …,!" + strings.Join(lacking, ",!") + ", or assign the module to them"
+	}
+	return cli.Refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, SomeNames(lacking),
+		whereDeclared(found)))
+}
+
+// whereDeclared lists the modules that declare an action, and their targets.
+func whereDeclared(found []query.Declared) string {
+	var out []string
+	for _, d := range found {
+		who := "which no target has"
+		if len(d.Targets) > 0 {
+			who = "which " + SomeNames(d.Targets) + " " + map[bool]string{true: "has", false: "have"}[len(d.Targets) == 1]
+		}
+		out = append(out, fmt.Sprintf("It is one of the module %s (%s), %s.", d.Module, cli.PlaceText(d.Range), who))
+	}
+	return strings.Join(out, " ")
+}
+
+// SomeNames are the first of many targets.
+func SomeNames(names []string) string {
+	const most = 8
+	if len(names) > most+1 {
+		return fmt.Sprintf("%s and %s", strings.Join(names[:most], ", "), render.Count(len(names)-most, "other target"))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,171 @@
+package once
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// plainColumn is the column of a value that is not an object.
+const plainColumn = "value"
+
+// readRows reads what a command printed as JSON: objects, one after the other or in
+// a list. It is never nil without an error.
+func readRows(text string) ([]cli.Row, error) {
+	rows := []cli.Row{}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	for {
+		var v any
+		err := d.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, e := range list {
+			rows = append(rows, rowOf(e))
+		}
+	}
+}
+
+func rowOf(v any) cli.Row {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return cli.Row{plainColumn: cell(v)}
+	}
+	r := cli.Row{}
+	for name, v := range fields {
+		r[name] = cell(v)
+	}
+	return r
+}
+
+// cell returns a value in one line: a text as it is, other values as JSON.
+func cell(v any) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case nil:
+		return ""
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // the value was JSON before, so this cannot fail
+	}
+	return string(text)
+}
+
+// tabled returns the outcome of a command that printed JSON. Other output is a failure.
+func tabled(o cli.Outcome, r *executor.CommandResult) cli.Outcome {
+	rows, err := readRows(r.Stdout)
+	if err != nil {
+		err = fmt.Errorf("cannot read its output as JSON, the declared format: %w", err)
+		return cli.Outcome{Status: fanout.Failed, Line: "printed no JSON",
+			Body: outputText(r) + "error: " + err.Error() + "\n",
+			Err:  err, Said: true, Doc: o.Doc}
+	}
+	o.Rows = rows
+	return o
+}
+
+// showJSON prints the JSON output of one machine.
+func showJSON(s *cli.Printer, r *executor.CommandResult) error {
+	_, _ = io.WriteString(s.App.Stderr, r.Stderr) // the exit code reports a closed pipe
+	if !r.OK() {
+		_, _ = io.WriteString(s.App.Stdout, r.Stdout)
+		return nil // told of by its exit
+	}
+	o := tabled(cli.Outcome{}, r)
+	if o.Err != nil {
+		return o.Err
+	}
+	if len(o.Rows) == 0 {
+		s.Printf("Nothing.\n")
+		return nil
+	}
+	showTable(s, nil, o.Rows)
+	return nil
+}
+
+// showRows prints the output of targets as one table; equal output appears once.
+func showRows(s *cli.Printer, all map[string]cli.Outcome) {
+	var groups [][]string // of targets
+	var said [][]cli.Row
+	at := map[string]int{}
+	for _, name := range cli.SortedNames(all) {
+		rows := all[name].Rows
+		if rows == nil {
+			continue
+		}
+		key, _ := json.Marshal(rows) // of texts alone
+		i, ok := at[string(key)]
+		if !ok {
+			i = len(groups)
+			at[string(key)] = i
+			groups, said = append(groups, nil), append(said, rows)
+		}
+		groups[i] = append(groups[i], name)
+	}
+	var targets []string
+	var rows []cli.Row
+	for i, names := range groups {
+		if len(said[i]) == 0 {
+			names = append(names, "(nothing)")
+			said[i] = []cli.Row{{}}
+		}
+		for j := range said[i] {
+			who := ""
+			if j == 0 {
+				who = SomeNames(names)
+			}
+			targets = append(targets, who)
+		}
+		rows = append(rows, said[i]...)
+	}
+	if len(rows) > 0 {
+		showTable(s, targets, rows)
+		s.Printf("\n")
+	}
+}
+
+// showTable prints rows, with the targets of each in front where there are several.
+func showTable(s *cli.Printer, targets []string, rows []cli.Row) {
+	columns := map[string]bool{}
+	for _, r := range rows {
+		for name := range r {
+			columns[name] = true
+		}
+	}
+	names := cli.SortedNames(columns)
+	var header []string
+	if targets != nil {
+		header = append(header, "TARGETS")
+	}
+	for _, n := range names {
+		header = append(header, strings.ToUpper(n))
+	}
+	var cells [][]string
+	for i, r := range rows {
+		var line []string
+		if targets != nil {
+			line = append(line, targets[i])
+		}
+		for _, n := range names {
+			line = append(line, r[n])
+		}
+		cells = append(cells, line)
+	}
+	s.Style().Table(s.App.Stdout, header, cells)
+}

@@ -1,0 +1,211 @@
+package repository
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// DiffDoc is the difference of two lists.
+type DiffDoc struct {
+	Format  string       `json:"format"` // fettle.diff/1
+	Old     string       `json:"old"`    // a revision, a file
+	New     string       `json:"new"`
+	Targets []targetDiff `json:"targets"`
+	// Examples are compared for groups in which no target is declared, without a hub.
+	Examples []exampleTarget `json:"examples,omitempty"`
+}
+
+type targetDiff struct {
+	Target string   `json:"target,omitempty"`
+	Lines  []string `json:"lines"` // each behind + or -
+}
+
+const workTreeName = "the files as they are"
+
+// NewDiff builds the command diff, to show the steps that differ between two revisions.
+func NewDiff(s *cli.Session) *cobra.Command {
+	all, fleet := false, false
+	c := &cobra.Command{
+		Use:   "diff [REV [REV]]",
+		Short: "Show the steps that differ between two revisions",
+		Long: `Compiles a target at two revisions, and prints the removed (-) and the added (+)
+steps. With one revision, the command compares it with the current files.
+Without a revision, it compares the last commit with the current files.
+
+--all and --fleet compare every target of either revision. --fleet prints a
+difference that several targets share only once. Both options include the
+targets of the fleet if you have a login, or if you run the command on the hub.
+--via ssh excludes these targets.
+
+Without the targets of the fleet, a group that selects by label may have no
+declared target. The command then compares one example with the labels of the
+group, and lists the examples.
+
+The command reads only the facts of hosts, and not their state.
+
+Exits with code 2 if there are differences.`,
+		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
+		Args:    cli.Args(0, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.Paged(c.Context(), func() error { return diff(c.Context(), s, a, all, fleet) })
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "compare every target")
+	c.Flags().BoolVar(&fleet, "fleet", false, "compare every target; show targets with the same difference together")
+	return c
+}
+
+func diff(ctx context.Context, s *cli.Session, a []string, all, fleet bool) error {
+	revs := append(slices.Clone(a), "", "")[:2]
+	if len(a) == 0 {
+		revs[0] = "HEAD"
+	}
+	if len(a) < 2 {
+		revs[1] = s.Rev
+	}
+	var sides [2]*cli.Source
+	for i, rev := range revs {
+		src, err := s.OpenSource(ctx, rev)
+		if err != nil {
+			return err
+		}
+		defer src.Repo.Close()
+		sides[i] = src
+	}
+	examples, err := comparable(ctx, s, sides, all || fleet)
+	if err != nil {
+		return err
+	}
+	if fleet {
+		return diffFleet(ctx, s, sides, FleetDiffDoc{Old: named(revs[0]), New: named(revs[1]), Examples: examples})
+	}
+	targets, err := diffTargets(s, sides, all)
+	if err != nil {
+		return err
+	}
+	doc := DiffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{},
+		Examples: examplesAmong(examples, targets)}
+	for _, t := range targets {
+		lines, err := diffTarget(ctx, s, sides, t)
+		if err != nil {
+			return err
+		}
+		if len(lines) > 0 {
+			doc.Targets = append(doc.Targets, targetDiff{t, lines})
+		}
+	}
+	return showDiff(s.Printer, doc, all)
+}
+
+// comparable adds targets that the repository does not declare, if they are compared.
+func comparable(ctx context.Context, s *cli.Session, sides [2]*cli.Source, every bool) ([]exampleTarget, error) {
+	for _, side := range sides {
+		if every || s.Target == "" {
+			break
+		}
+		if names, err := s.Targets(side); err != nil || slices.Contains(names, s.Target) {
+			return nil, err
+		}
+	}
+	if !every && s.Target == "" {
+		return nil, nil
+	}
+	return populate(ctx, s, sides)
+}
+
+// examplesAmong are the examples that were compared.
+func examplesAmong(all []exampleTarget, compared []string) []exampleTarget {
+	return slices.DeleteFunc(all, func(e exampleTarget) bool { return !slices.Contains(compared, e.Target) })
+}
+
+func named(rev string) string {
+	if rev == "" {
+		return workTreeName
+	}
+	return rev
+}
+
+// diffTargets are the targets to compare: one, or all that either side has.
+func diffTargets(s *cli.Session, sides [2]*cli.Source, all bool) ([]string, error) {
+	if !all && s.Target == "" {
+		t, err := s.ChooseTarget(sides[1])
+		return []string{t}, err
+	}
+	var names []string
+	for _, side := range sides {
+		more, err := s.Targets(side)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case all:
+		return names, nil
+	case !slices.Contains(names, s.Target): // one side may lack it: it is new, or gone
+		return nil, cli.UnknownTarget(s.Target, names)
+	}
+	return []string{s.Target}, nil
+}
+
+func diffTarget(ctx context.Context, s *cli.Session, sides [2]*cli.Source, target string) ([]string, error) {
+	var lists [2]step.List
+	for i, side := range sides {
+		names, err := s.Targets(side)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, target) {
+			continue // not yet, or no longer, a target: an empty list
+		}
+		res, err := cli.CompileTarget(ctx, s, side.Tree, target)
+		if err != nil {
+			return nil, err
+		}
+		lists[i] = res.List
+	}
+	return diffLinesOf(lists[0], lists[1]), nil
+}
+
+func diffLinesOf(old, new step.List) []string {
+	text := strings.TrimSuffix(step.FormatDiff(step.Diff(old, new)), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func showDiff(s *cli.Printer, doc DiffDoc, headings bool) error {
+	if s.JSON {
+		if err := s.Document(doc); err != nil {
+			return err
+		}
+	}
+	for i, t := range doc.Targets {
+		if s.JSON {
+			break
+		}
+		if headings {
+			if i > 0 {
+				s.Printf("\n")
+			}
+			s.Printf("%s\n", t.Target)
+		}
+		s.Style().ListDiff(s.App.Stdout, t.Lines)
+	}
+	if !s.JSON {
+		showExamples(s, doc.Examples)
+	}
+	if len(doc.Targets) > 0 {
+		return cli.ErrChanges
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// FleetDiffDoc is the difference of two revisions for many targets. A difference that several targets
+// share appears once.
+type FleetDiffDoc struct {
+	Format  string      `json:"format"` // fettle.fleetdiff/1
+	Old     string      `json:"old"`
+	New     string      `json:"new"`
+	Targets int         `json:"targets"` // that were compared
+	Groups  []fleetDiff `json:"groups"`  // the largest first
+	// Examples are compared for groups in which no target is declared, without a hub.
+	Examples []exampleTarget `json:"examples,omitempty"`
+}
+
+// exampleTarget represents any target of a group in which no target is declared.
+type exampleTarget struct {
+	Target string `json:"target"`
+	Group  string `json:"group"`
+}
+
+// fleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
+// of the target, and sha256:… a digest that differs between targets.
+type fleetDiff struct {
+	Targets []string `json:"targets"`
+	Lines   []string `json:"lines"`
+}
+
+// diffFleet compares every target of either revision.
+func diffFleet(ctx context.Context, s *cli.Session, sides [2]*cli.Source, doc FleetDiffDoc) error {
+	in, err := s.Input(ctx, sides[1].Tree, "")
+	if err != nil {
+		return err
+	}
+	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
+	if s.App.Language.Diff == nil || !diffTogether(s.Printer, sides, in, g) {
+		if err := diffApart(s, sides, in, g); err != nil {
+			return err
+		}
+	}
+	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.seen, g.sorted()
+	return showFleetDiff(s.Printer, doc)
+}
+
+// diffTogether compares two revisions that are compiled at once. It returns false after an error; g
+// then contains the targets before the error.
+func diffTogether(s *cli.Printer, sides [2]*cli.Source, in compile.Input, g *fleetGroups) bool {
+	names, wrong := s.App.Language.Names(sides[0].Tree, sides[1].Tree)
+	if wrong[0].HasErrors() || wrong[1].HasErrors() {
+		return false
+	}
+	for found, ds := range s.App.Language.Diff(sides[0].Tree, in, inEither(names)) {
+		if ds.HasErrors() {
+			return false
+		}
+		for _, d := range found {
+			g.add(d.Target, d.Changes)
+		}
+	}
+	return true
+}
+
+// inEither are the targets of two revisions, by name.
+func inEither(names [2][]string) []compile.Compared {
+	has := map[string][2]bool{}
+	for i := range names {
+		for _, n := range names[i] {
+			h := has[n]
+			h[i] = true
+			has[n] = h
+		}
+	}
+	var out []compile.Compared
+	for _, n := range slices.Sorted(maps.Keys(has)) {
+		out = append(out, compile.Compared{Target: n, Has: has[n]})
+	}
+	return out
+}
+
+// diffChunk is how many targets are compared at a time, which bounds memory. It
+// is one question to a compiler, so that each side keeps its own.
+const diffChunk = 50
+
+// diffApart compares the lists of each revision, for the targets that are not
+// gathered yet.
+func diffApart(s *cli.Session, sides [2]*cli.Source, in compile.Input, g *fleetGroups) error {
+	var names [2][]string
+	var err error
+	for i, side := range sides {
+		if names[i], err = s.Targets(side); err != nil {
+			return err
+		}
+	}
+	targets := inEither(names)
+	for chunk := range slices.Chunk(targets[min(g.seen, len(targets)):], diffChunk) {
+		lists, ds := bothLists(s.Printer, sides, in, chunk)
+		if err := ds.Err(); err != nil {
+			return err
+		}
+		for _, t := range chunk {
+			g.add(t.Target, step.Diff(lists[0][t.Target], lists[1][t.Target]))
+		}
+	}
+	return nil
+}
+
+// bothLists compiles targets at both revisions at the same time.
+func bothLists(s *cli.Printer, sides [2]*cli.Source, in compile.Input,
+	targets []compile.Compared) ([2]map[string]step.List, diag.List) {
+	var lists [2]map[string]step.List
+	var wrong [2]diag.List
+	var wait sync.WaitGroup
+	for i, side := range sides {
+		var here []string
+		for _, t := range targets {
+			if t.Has[i] {
+				here = append(here, t.Target)
+			}
+		}
+		wait.Go(func() {
+			own := in
+			own.Tree = side.Tree
+			var members []compile.Member
+			members, wrong[i] = s.Members(own, here, true)
+			lists[i] = map[string]step.List{}
+			for _, m := range members {
+				lists[i][m.Target] = m.List
+			}
+		})
+	}
+	wait.Wait()
+	return lists, distinct(append(wrong[0], wrong[1]...))
+}
+
+func showFleetDiff(s *cli.Printer, doc FleetDiffDoc) error {
+	if s.JSON {
+		if err := s.Document(doc); err != nil {
+			return err
+		}
+	} else {
+		changed := 0
+		for _, d := range doc.Groups {
+			changed += len(d.Targets)
+			s.Printf("%s\n", folded(d.Targets))
+			s.Style().ListDiff(s.App.Stdout, d.Lines)
+			s.Printf("\n")
+		}
+		s.Printf("%d of %d targets differ, in %d ways\n", changed, doc.Targets, len(doc.Groups))
+		showExamples(s, doc.Examples)
+	}
+	if len(doc.Groups) > 0 {
+		return cli.ErrChanges
+	}
+	return nil
+}
+
+// showExamples says which of the compared targets are examples.
+func showExamples(s *cli.Printer, all []exampleTarget) {
+	if len(all) == 0 {
+		return
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Target)
+	}
+	fmt.Fprintf(s.App.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n",
+		folded(names))
+}
+
+// Limits of the number of names in the output; the JSON document contains all names.
+const (
+	mostPatterns = 6
+	mostRanges   = 4
+)
+
+var firstNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^0-9]*)([0-9]{1,9})(.*)$`) })
+
+// folded tells many names in few words: 12 targets: web[1-6,9].example.org, ….
+func folded(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	numbers := map[string][]int{}
+	var patterns []string
+	for _, name := range names {
+		pattern, n := name, 0
+		if m := firstNumber().FindStringSubmatch(name); m != nil && (m[2] == "0" || m[2][0] != '0') {
+			if _, err := fmt.Sscanf(m[2], "%d", &n); err == nil {
+				pattern = m[1] + "[*]" + m[3]
+			}
+		}
+		if numbers[pattern] == nil {
+			patterns = append(patterns, pattern)
+		}
+		numbers[pattern] = append(numbers[pattern], n)
+	}
+	var words []string
+	for _, p := range patterns[:min(len(patterns), mostPatterns)] {
+		slices.Sort(numbers[p])
+		words = append(words, strings.Replace(p, "[*]", ranges(numbers[p]), 1))
+	}
+	if len(patterns) > mostPatterns {
+		words = append(words, "…")
+	}
+	return fmt.Sprintf("%d targets: %s", len(names), strings.Join(words, ", "))
+}
+
+// ranges writes sorted numbers as [1-6,9].
+func ranges(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprint(numbers[0])
+	}
+	var out []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		if len(out) == mostRanges {
+			out = append(out, "…")
+			break
+		}
+		if word := fmt.Sprint(numbers[i]); i == j {
+			out = append(out, word)
+		} else {
+			out = append(out, fmt.Sprintf("%s-%d", word, numbers[j]))
+		}
+		i = j + 1
+	}
+	return "[" + strings.Join(out, ",") + "]"
+}

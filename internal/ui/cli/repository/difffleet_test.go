@@ -1,0 +1,142 @@
+package repository
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/step"
+)
+
+func TestFolded(t *testing.T) {
+	many := make([]string, 10)
+	for i := range many {
+		many[i] = fmt.Sprintf("%c.example.org", 'a'+i)
+	}
+	for want, names := range map[string][]string{
+		"web1":                              {"web1"},
+		"5 targets: web[1-3,7].ber, db":     {"web2.ber", "web1.ber", "web7.ber", "db", "web3.ber"},
+		"3 targets: web1.ber, web[1-2].ams": {"web1.ber", "web1.ams", "web2.ams"},
+		"2 targets: web01, web02":           {"web01", "web02"},
+		"6 targets: x[1,3,5,7,…]":           {"x1", "x3", "x5", "x7", "x9", "x11"},
+		"10 targets: " + strings.Join(many[:mostPatterns], ", ") + ", …": many,
+	} {
+		if got := folded(names); got != want {
+			t.Errorf("%q is %q, want %q", names, got, want)
+		}
+	}
+}
+
+// A difference that several have is told once, with what differs among them
+// left open.
+func TestFleetGroups(t *testing.T) {
+	list := func(text string) step.List {
+		l, ds := step.Parse("list", []byte(text))
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		return l
+	}
+	copied := func(digit, path string) string { return "COPY sha256:" + strings.Repeat(digit, 64) + " " + path + "\n" }
+	g := fleetGroups{byKey: map[string]*fleetDiff{}}
+	for i, name := range []string{"a1", "a2", "a3"} {
+		d := fmt.Sprint(i)
+		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)),
+			list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all"))))
+	}
+	g.add("b", step.Diff(list("PKG xx\n"), list("PKG yy\n")))
+	g.add("c", step.Diff(list("PKG xx\n"), list("PKG xx\n")))
+	all := g.sorted()
+	if len(all) != 2 || strings.Join(all[0].Targets, " ") != "a1 a2 a3" || strings.Join(all[1].Targets, " ") != "b" {
+		t.Fatalf("%+v", all)
+	}
+	text := strings.Join(all[0].Lines, "\n")
+	for _, part := range []string{"sha256:… /etc/{target}", strings.Repeat("8", 64) + " /etc/all",
+		strings.Repeat("9", 64) + " /etc/{target}"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q", text, part)
+		}
+	}
+}
+
+// diffOf gathers the difference of each target, which comes to have its steps.
+func diffOf(t rapid.TB, lists map[string]string, names ...string) []fleetDiff {
+	g := fleetGroups{byKey: map[string]*fleetDiff{}}
+	for _, n := range names {
+		l, ds := step.Parse("list", []byte(lists[n]))
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		g.add(n, step.Diff(nil, l))
+	}
+	return g.sorted()
+}
+
+// A directory that is called as a target is keeps its name: only a place at which each target
+// has its own name comes from the name of the target.
+func TestNamesInPaths(t *testing.T) {
+	for _, c := range []struct {
+		lists map[string]string
+		want  string
+	}{
+		{map[string]string{"a": "MKDIR /etc/a\n"}, "a: +MKDIR /etc/a"},
+		{map[string]string{"a": "MKDIR /etc/a\n", "b": "MKDIR /etc/a\n", "c": "MKDIR /etc/a\n"}, "a b c: +MKDIR /etc/a"},
+		{map[string]string{"a": "MKDIR /etc/a\n", "b": "MKDIR /etc/b\n"}, "a b: +MKDIR /etc/{target}"},
+		{map[string]string{"a": "MKDIR /etc/a/a.d\n", "b": "MKDIR /etc/a/b.d\n"}, "a b: +MKDIR /etc/a/{target}.d"},
+		{map[string]string{"a": "MKDIR /etc/a\nMKDIR /srv/a\n", "b": "MKDIR /etc/a\nMKDIR /srv/b\n",
+			"c": "MKDIR /etc/a\nMKDIR /srv/c\n"}, "a b c: +MKDIR /etc/a +MKDIR /srv/{target}"},
+		{map[string]string{"etc": "MKDIR /etc/x\n", "srv": "MKDIR /etc/x\n"}, "etc srv: +MKDIR /etc/x"},
+	} {
+		var got []string
+		for _, d := range diffOf(t, c.lists, slices.Sorted(maps.Keys(c.lists))...) {
+			got = append(got, strings.Join(d.Targets, " ")+": "+strings.Join(d.Lines, " "))
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%v are %q, want %q", c.lists, text, c.want)
+		}
+	}
+}
+
+// Whatever names and paths there are: what is shown for a target, with its name in the place of
+// {target}, is its difference, and each target is shown once.
+func TestFoldingLosesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := []string{"a", "b", "etc", "srv", "web1"}
+		names := all[:rapid.IntRange(1, len(all)).Draw(t, "targets")]
+		word := rapid.SampledFrom(append(slices.Clone(all), "NAME", "NAME", "x"))
+		shared := rapid.SliceOfNDistinct(rapid.Map(rapid.SliceOfN(word, 1, 3),
+			func(w []string) string { return "MKDIR /" + strings.Join(w, "/") + "\n" }), 1, 3, rapid.ID).Draw(t, "lines")
+		lists := map[string]string{}
+		for _, n := range names {
+			for _, line := range shared {
+				if line = strings.ReplaceAll(line, "NAME", n); !strings.Contains(lists[n], line) &&
+					rapid.IntRange(0, 4).Draw(t, "has") > 0 {
+					lists[n] += line
+				}
+			}
+		}
+		var shown []string
+		for _, d := range diffOf(t, lists, names...) {
+			for _, n := range d.Targets {
+				shown = append(shown, n)
+				got := strings.ReplaceAll(strings.Join(d.Lines, "\n")+"\n", "{target}", n)
+				if want := "+" + strings.ReplaceAll(strings.TrimSuffix(lists[n], "\n"), "\n", "\n+") + "\n"; got != want {
+					t.Fatalf("%s is shown as\n%swant\n%s", n, got, want)
+				}
+			}
+		}
+		slices.Sort(shown)
+		for _, n := range names {
+			if slices.Contains(shown, n) != (lists[n] != "") {
+				t.Fatalf("%q are shown of %v", shown, lists)
+			}
+		}
+		if len(slices.Compact(slices.Clone(shown))) != len(shown) {
+			t.Fatalf("%q are shown", shown)
+		}
+	})
+}
