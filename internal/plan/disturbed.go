@@ -24,12 +24,15 @@ func (m *forecast) unsettled(now image.Image) bool {
 	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
 }
 
-// underneath reports whether the file of a step changes before the step, or is restored with a tree.
+// underneath reports whether the file of a step changes before the step, is created, or is restored with a tree.
 // The observed image is then invalid.
 func (m *forecast) underneath(s step.Step) bool {
 	p := s.Path()
 	file := s.Addr().Kind() == addr.KindFile
 	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] {
+		return true
+	}
+	if s.Verb == step.Meta && m.made[p] {
 		return true
 	}
 	if m.redressed && file && m.changed[addr.New(addr.KindMeta, p)] {

@@ -22,6 +22,7 @@ func (m *forecast) add(c Change) {
 			m.unlinks = append(m.unlinks, c.Addr.Path())
 		}
 		m.noteLeft(c)
+		m.made[c.Addr.Path()] = m.made[c.Addr.Path()] || makesFile(c)
 		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
 			m.relinked = true
 		}

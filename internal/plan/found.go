@@ -22,7 +22,7 @@ func comesWith(a addr.Addr, with string) string {
 // returns false for any other step.
 func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	to, with, known := m.foundAt(s.Path())
-	if !known {
+	if !known && !m.absentAbove(s) {
 		return false
 	}
 	a := s.Addr()
@@ -30,6 +30,11 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	c := Change{Addr: a, Step: s.String(), Source: s.Source, PurgedBy: by}
 	if applied {
 		c.Applied = e.Step
+	}
+	if !known {
+		c.Action, c.Why = Adopt, "its directory did not exist "+m.when()+", so it is left unchanged"
+		m.addUnlessSame(c, applied && e.Step == c.Step)
+		return true
 	}
 	if err := m.stuckWith(with); err != nil {
 		m.refusals.refuse(s, by, err)
@@ -67,6 +72,20 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	}
 	m.below(s.Path())
 	return true
+}
+
+// absentAbove reports whether a directory above the path of a file was absent at the goal of a rollback, and no run
+// since has changed the path. Then the path was absent too, and an object there belongs to others.
+func (m *index) absentAbove(s step.Step) bool {
+	if m.in.Goal == nil || s.Addr().Kind() != addr.KindFile {
+		return false
+	}
+	for d := range parents(s.Path()) {
+		if f, known := m.in.Goal.FilesBefore[d]; known {
+			return f.Type == image.Absent
+		}
+	}
+	return false
 }
 
 // removeFound plans the removal of an address whose path is restored to the state that a run found. It

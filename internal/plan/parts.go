@@ -72,6 +72,7 @@ type forecast struct {
 	going     map[string]bool           // files that are removed with their last region
 	leaves    map[string]image.FileType // the type that this plan leaves at each changed path
 	swept     map[string]bool           // paths that are removed with everything below them
+	made      map[string]bool           // files that a part creates
 	remain    map[string]bool           // removed directories that stay for the files of others in them
 	relinked  bool                      // an existing link changes
 	redressed bool                      // metadata changes
@@ -89,7 +90,7 @@ func newForecast(x *index) *forecast {
 	}
 	return &forecast{index: x, p: p, changed: map[addr.Addr]bool{}, numbers: map[addr.Addr]bool{},
 		trees: map[string]string{}, going: map[string]bool{}, leaves: map[string]image.FileType{},
-		swept: map[string]bool{}, remain: map[string]bool{}}
+		swept: map[string]bool{}, made: map[string]bool{}, remain: map[string]bool{}}
 }
 
 // providers finds the changes of the plan so far that can provide a missing object.

@@ -228,12 +228,12 @@ func (p *past) left(at string) (f image.File, known bool) {
 	return f, false
 }
 
-// ownedPaths returns the paths of the entries, including partly managed paths. Paths that must be absent are
-// not owned: an object there belongs to others.
+// ownedPaths returns the paths of the entries, including partly managed paths. A path that must be absent is not
+// owned: an object there belongs to others. The same holds for an object that runs only adopted.
 func ownedPaths(entries []journal.Entry) map[string]bool {
 	out := make(map[string]bool, len(entries))
 	for _, e := range entries {
-		if p := e.Addr.Path(); p != "" && !mustBeAbsent(e) {
+		if p := e.Addr.Path(); p != "" && e.Origin != nil && !mustBeAbsent(e) {
 			out[p] = true
 		}
 	}

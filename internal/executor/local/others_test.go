@@ -3,6 +3,8 @@ package local_test
 import (
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/internal/executor"
 )
 
 // TestRollbackLeavesAReleasedFileOfOthers: the goal removed a file, a later run restored and released it, and
@@ -61,6 +63,8 @@ func TestObjectsAtForbiddenPaths(t *testing.T) {
 		"adopted as absent":     {[]string{removal, "MKDIR /t/d\nRM /t/d/theirs\n"}, []int{1}},
 		"a repeated rollback":   {[]string{removal, "", "MKDIR /t/d\n"}, []int{2, 2, 1, 0}},
 		"a rollback after that": {[]string{removal, "", "MKDIR /t/d\n"}, []int{1, 2}},
+		"in a new directory":    {[]string{"RM /t/d/theirs\n", "MKDIR /t/d\n"}, []int{1}},
+		"adopted, then changed": {[]string{removal, "MKDIR /t/d\n", "MKDIR /t/d\nCOPY 1 /t/d/theirs\n"}, []int{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -68,7 +72,10 @@ func TestObjectsAtForbiddenPaths(t *testing.T) {
 			if name == "the origin" {
 				w.mkdirs("/t/d")
 			}
-			for _, list := range c.lists {
+			for i, list := range c.lists {
+				if name == "adopted, then changed" && i == 2 {
+					w.write(others, contents[1])
+				}
 				w.applies(list+beside, nil)
 			}
 			w.write(others, "theirs\n")
@@ -77,6 +84,24 @@ func TestObjectsAtForbiddenPaths(t *testing.T) {
 				w.holds(others, "\ntheirs")
 			}
 		})
+	}
+}
+
+// TestMetadataOfAFileThatReturns: a run removed a file that an edit had created, and failed at its metadata. A rollback
+// creates the file again with the metadata.
+func TestMetadataOfAFileThatReturns(t *testing.T) {
+	const metadata = "META /t/f mode=0750\n"
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.applies("EDIT /t/f line=a create=true\nEDIT /t/f block=k content=b create=true\n"+metadata+beside, nil)
+	list := "EXEC other mark /t/other\n" + metadata + beside
+	if _, err := w.x.Apply(t.Context(), request(t, list), nil, executor.Options{}, nil); err == nil {
+		t.Fatal("the run did not fail")
+	}
+	w.applies(beside, nil)
+	w.back(1, false, "")
+	if st, err := w.aside.Lstat("/t/f"); err != nil || st.Mode&0o777 != 0o750 {
+		t.Errorf("the mode is %o, error %v", st.Mode, err)
 	}
 }
 

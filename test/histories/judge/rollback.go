@@ -98,13 +98,29 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 		allowed = h.repaired(p, first) // the state of the goal is older than the change by others
 	}
 	allowed = append(allowed, before...)
-	if !touched || h.released(p) {
+	if !touched || h.released(p) || h.unreached(p) {
 		allowed = append(allowed, found[p]) // it was released, or never changed
 	}
 	if h.leftToOthers(to, p) {
 		allowed = []Leaf{found[p]}
+		if to > 0 {
+			allowed = append(allowed, present(before)...)
+		}
 	}
 	return allowed, touched && h.inPart(p)
+}
+
+// present returns the states that are not absent.
+func present(states []Leaf) []Leaf {
+	return slices.DeleteFunc(slices.Clone(states), func(l Leaf) bool { return l.Type == 0 })
+}
+
+// unreached reports whether a failed run had a step for a path and did not change it. Then it may not have reached
+// the step, and does not manage the path.
+func (h *History) unreached(p string) bool {
+	return slices.ContainsFunc(h.Runs, func(r Run) bool {
+		return r.Tried != nil && r.Tried.decides(p) && r.Before[p] == r.After[p]
+	})
 }
 
 // leftToOthers reports whether a rollback must leave a path. It was absent at the goal, and others
@@ -223,10 +239,10 @@ func (h *History) alike(to int, p string, must, is Leaf) bool {
 	return must == is
 }
 
-// dressedByName reports whether a step ever set the metadata of another hard link of a file.
+// dressedByName reports whether a step ever could set the metadata of another hard link of a file.
 func (h *History) dressedByName(l Leaf) bool {
 	return slices.ContainsFunc(h.ever, func(s Step) bool {
-		return s.Verb == "META" && slices.Contains(strings.Fields(l.Links), s.Path())
+		return (s.Verb == "META" || s.Verb == "COPY") && slices.Contains(strings.Fields(l.Links), s.Path())
 	})
 }
 
