@@ -50,6 +50,7 @@ var confinements = []confinement{
 		},
 		only: []allowed{
 			{"internal/repo", "a new repository, and temporary directories for git"},
+			{"internal/savedplan", "the file that the user names"},
 			{"internal/ui/cli", "files of the person at the keyboard: histories and generated files"},
 			{"internal/ui/cli/...", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},

@@ -29,15 +29,6 @@ func Addresses(n int) string {
 	return fmt.Sprintf("%d addresses", n)
 }
 
-// Clip shortens untrusted text for messages.
-func Clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
-
 // SortedNames returns the keys of a map, sorted.
 func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

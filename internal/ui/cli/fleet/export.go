@@ -84,7 +84,7 @@ func showExports(s *cli.Printer, all document.Exports) {
 			module += " as " + e.As
 		}
 		rows = append(rows, []string{e.Target, module, e.Output, strconv.Itoa(e.Users), hubclient.AgoText(s, e.Since),
-			cli.Clip(e.Value)})
+			shortened(e.Value)})
 	}
 	s.Style().Table(s.App.Stdout, []string{"TARGET", "MODULE", "OUTPUT", "RECEIVERS", "SINCE", "VALUE"}, rows)
 }

@@ -157,20 +157,20 @@ func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Op
 	if err != nil {
 		return err
 	}
-	defer saved.closing()
-	req := saved.request
+	defer saved.Close()
+	req := saved.Request
 	if s.Target != "" && s.Target != req.Target {
 		return cli.Refuse("Create a plan for it: fettle plan -t "+s.Target+" -o "+file,
 			fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
-	if saved.far {
+	if saved.Far {
 		if err := reconnect(ctx, s, req.Target); err != nil {
 			return err
 		}
 	}
 	req.Diffs, req.Verify, o.Exact = f.Wants(s.Printer), req.Verify || f.Verify, true
 	req.Adopt = req.Adopt || s.Adopt
-	return ApplyRequest(ctx, s, req, saved.digest, f.RunFlags, o)
+	return ApplyRequest(ctx, s, req, saved.Digest, f.RunFlags, o)
 }
 
 // reconnect reaches the other machine for which a plan was saved. It is never done on

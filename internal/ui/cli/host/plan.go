@@ -12,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/savedplan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -171,7 +172,7 @@ func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req exec
 		if err := savable(p); err != nil {
 			return err
 		}
-		if err := savePlan(f.Out, savedPlan{Version: s.App.Version, Far: s.Remote != nil}, req, p); err != nil {
+		if err := savedplan.Write(f.Out, savedplan.Origin{Version: s.App.Version, Far: s.Remote != nil}, req, p); err != nil {
 			return err
 		}
 	}

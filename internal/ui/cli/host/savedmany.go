@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/savedplan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -50,8 +51,8 @@ func (d *planDirectory) save(far bool, req executor.Request, p *plan.Plan) error
 	if err := savable(p); err != nil {
 		return err
 	}
-	if err := savePlan(filepath.Join(d.temp, url.PathEscape(req.Target)+savedSuffix),
-		savedPlan{Version: d.version, Far: far}, req, p); err != nil {
+	if err := savedplan.Write(filepath.Join(d.temp, url.PathEscape(req.Target)+savedSuffix),
+		savedplan.Origin{Version: d.version, Far: far}, req, p); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -99,13 +100,13 @@ func planAndSave(s *cli.Session, c *cobra.Command, f PlanFlags) error {
 // openedPlans are the plans of a directory, by target.
 type openedPlans struct {
 	path  string
-	plans map[string]openedPlan
+	plans map[string]*savedplan.Plan
 }
 
 // openPlans reads a plan, or all plans of a directory, before anything is done by one of
 // them. The caller closes it.
 func openPlans(path string) (*openedPlans, error) {
-	all := &openedPlans{path: path, plans: map[string]openedPlan{}}
+	all := &openedPlans{path: path, plans: map[string]*savedplan.Plan{}}
 	files, err := planFiles(path)
 	for _, file := range files {
 		if err = all.open(file); err != nil {
@@ -135,11 +136,29 @@ func planFiles(path string) ([]string, error) {
 	var files []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), savedSuffix) {
-			return nil, notSaved(path, fmt.Errorf("it contains %q, which is not the plan of a target", cli.Clip(e.Name())))
+			return nil, notSaved(path, fmt.Errorf("it contains %.80q, which is not the plan of a target", e.Name()))
 		}
 		files = append(files, filepath.Join(path, e.Name()))
 	}
 	return files, nil
+}
+
+// loadPlan opens a saved plan, and adds the next command to an error.
+func loadPlan(path string) (*savedplan.Plan, error) {
+	p, err := savedplan.Open(path)
+	if err != nil {
+		return nil, notSaved(path, err)
+	}
+	return p, nil
+}
+
+func notSaved(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return cli.WithHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path),
+			"Create it: fettle plan -o "+path)
+	}
+	return cli.WithHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err),
+		"Create it again: fettle plan -o "+path)
 }
 
 func (a *openedPlans) open(file string) error {
@@ -147,11 +166,11 @@ func (a *openedPlans) open(file string) error {
 	if err != nil {
 		return err
 	}
-	name := p.request.Target
+	name := p.Request.Target
 	if _, twice := a.plans[name]; twice || name == "" {
-		p.closing()
-		return notSaved(a.path, fmt.Errorf("%q is not the plan of a target, or the second plan of the same target",
-			cli.Clip(filepath.Base(file))))
+		p.Close()
+		return notSaved(a.path, fmt.Errorf("%.80q is not the plan of a target, or the second plan of the same target",
+			filepath.Base(file)))
 	}
 	a.plans[name] = p
 	return nil
@@ -159,7 +178,7 @@ func (a *openedPlans) open(file string) error {
 
 func (a *openedPlans) close() {
 	for _, p := range a.plans {
-		p.closing()
+		p.Close()
 	}
 }
 
@@ -211,13 +230,13 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 	return applyPlans(ctx, cr, f.RunFlags, o, func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen,
 		error) {
 		was := saved.plans[m.Target]
-		if was.far && m.Remote == nil && !cli.IsThisHost(s.Printer, m.Target) {
+		if was.Far && m.Remote == nil && !cli.IsThisHost(s.Printer, m.Target) {
 			return nil, cli.Unreachable(cli.NoWay(m.Target))
 		}
-		req := was.request
+		req := was.Request
 		req.Diffs, req.Verify = f.Wants(cr.Session.Printer), req.Verify || f.Verify
 		p, err := x.Plan(ctx, req)
-		if err == nil && p.Digest() != was.digest {
+		if err == nil && p.Digest() != was.Digest {
 			err = stale()
 		}
 		return &seen{request: req, plan: p}, err

@@ -90,7 +90,7 @@ type directorySource struct {
 func (f *directorySource) Digest(path string) (string, int64, error) {
 	d, n, err := f.Directory.Digest(path)
 	if err == nil {
-		f.blobs[d] = kind.Blob{Digest: d, Size: n, Tree: cli.FileTree(f.FS), Path: path}
+		f.blobs[d] = kind.Blob{Digest: d, Size: n, Tree: kind.FileTree(f.FS), Path: path}
 	}
 	return d, n, err
 }

@@ -1,4 +1,4 @@
-package host
+package savedplan
 
 import (
 	"archive/zip"
@@ -21,73 +21,66 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
-	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// openedPlan is a saved plan to be done. Its content is read from the file until closing
-// is called.
-type openedPlan struct {
-	request executor.Request
-	digest  string // of the plan that was made of it
-	far     bool   // it is for another machine than the planning machine
-	closing func()
+// Plan is an open saved plan. The content of its request is read from the file until Close is called.
+type Plan struct {
+	Request executor.Request
+	Digest  string // of the plan that the planning machine made for the request
+	Far     bool   // it is for another machine than the planning machine
+	archive *zip.ReadCloser
 }
 
-// loadPlan opens a saved plan. The file is untrusted: it must have exactly the canonical form, memory
-// grows only with its list, and it is verified completely before anything happens.
-func loadPlan(path string) (openedPlan, error) {
+// Close closes the file.
+func (p *Plan) Close() { _ = p.archive.Close() }
+
+// Open opens a saved plan. The file is untrusted: it must have exactly the canonical form, memory grows
+// only with its list, and it is verified completely before Open returns. fs.ErrNotExist is in the chain
+// of the error about a missing file.
+func Open(path string) (*Plan, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
-		return openedPlan{}, notSaved(path, err)
+		return nil, err
 	}
 	z, err := zip.OpenReader(path)
 	if err != nil {
-		return openedPlan{}, notSaved(path, err)
+		return nil, err
 	}
-	p, err := readSaved(&z.Reader, st.Size())
+	p, err := readArchive(&z.Reader, st.Size())
 	if err != nil {
 		_ = z.Close()
-		return openedPlan{}, notSaved(path, err)
+		return nil, err
 	}
-	p.closing = func() { _ = z.Close() }
+	p.archive = z
 	return p, nil
 }
 
-func notSaved(path string, err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return cli.WithHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path),
-			"Create it: fettle plan -o "+path)
-	}
-	return cli.WithHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err),
-		"Create it again: fettle plan -o "+path)
-}
-
-func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
+func readArchive(z *zip.Reader, size int64) (*Plan, error) {
 	files, err := parts(z, size)
 	if err != nil {
-		return openedPlan{}, err
+		return nil, err
 	}
-	list, err := readSavedList(files[savedList])
+	list, err := readList(files[listFile])
 	if err != nil {
-		return openedPlan{}, err
+		return nil, err
 	}
-	s, states, err := readSavedMain(files[savedMain], list)
+	s, states, err := readMain(files[mainFile], list)
 	if err != nil {
-		return openedPlan{}, err
+		return nil, err
 	}
 	ds := step.LintOptions{RequireUndo: s.Policy.RequireUndo}.Lint(list, step.DebianBase{})
 	if err := firstError(ds); err != nil {
-		return openedPlan{}, err
+		return nil, err
 	}
-	blobs, err := savedContent(z, files, list)
+	blobs, err := readContent(z, files, list)
 	var secrets secret.Bundle
 	if s.Secrets != nil {
 		secrets = *s.Secrets
 	}
-	return openedPlan{digest: s.Plan, far: s.Far, request: executor.Request{
+	return &Plan{Digest: s.Plan, Far: s.Far, Request: executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
 		Repair: s.Repair, Verify: s.Verify, Guards: s.Guards, Policy: s.Policy, Secrets: secrets, Repository: s.Repository,
 		Adopt: s.Adopt,
@@ -99,10 +92,10 @@ func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
 	files := make(map[string]*zip.File, len(z.File))
 	for _, f := range z.File {
-		name, isBlob := strings.CutPrefix(f.Name, savedBlobs)
+		name, isBlob := strings.CutPrefix(f.Name, blobDir)
 		switch {
 		case files[f.Name] != nil:
-			return nil, fmt.Errorf("it has %q twice", cli.Clip(f.Name))
+			return nil, fmt.Errorf("it has %.80q twice", f.Name)
 		case isBlob && step.IsDigest("sha256:"+name):
 			if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
 				return nil, fmt.Errorf("%s is compressed, but content must be stored uncompressed", f.Name)
@@ -111,12 +104,12 @@ func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
 				return nil, errors.New("its content is declared to be larger than the file")
 			}
 			size -= int64(f.CompressedSize64)
-		case f.Name != savedMain && f.Name != savedList:
-			return nil, fmt.Errorf("it contains %q, which is not part of a plan", cli.Clip(f.Name))
+		case f.Name != mainFile && f.Name != listFile:
+			return nil, fmt.Errorf("it contains %.80q, which is not part of a plan", f.Name)
 		}
 		files[f.Name] = f
 	}
-	for _, name := range []string{savedMain, savedList} {
+	for _, name := range []string{mainFile, listFile} {
 		if files[name] == nil {
 			return nil, fmt.Errorf("it has no %s", name)
 		}
@@ -124,13 +117,13 @@ func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
 	return files, nil
 }
 
-// readSavedList reads the list, which is written just as Print writes it.
-func readSavedList(f *zip.File) (step.List, error) {
+// readList reads the list, which is written just as Print writes it.
+func readList(f *zip.File) (step.List, error) {
 	text, err := readPart(f, step.MaxFile)
 	if err != nil {
 		return nil, err
 	}
-	list, ds := step.Parse(savedList, text)
+	list, ds := step.Parse(listFile, text)
 	if err := firstError(ds); err != nil {
 		return nil, err
 	}
@@ -153,18 +146,18 @@ func firstError(ds diag.List) error {
 	return nil
 }
 
-// readSavedMain reads plan.json. It accepts only the exact bytes that this version of fettle writes.
-func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef, error) {
-	text, err := readPart(f, maxSavedMain(list))
+// readMain reads plan.json. It accepts only the exact bytes that this version of fettle writes.
+func readMain(f *zip.File, list step.List) (mainDoc, []executor.StateRef, error) {
+	text, err := readPart(f, maxMain(list))
 	if err != nil {
-		return savedPlan{}, nil, err
+		return mainDoc{}, nil, err
 	}
-	var s savedPlan
+	var s mainDoc
 	if err := journal.Unmarshal(text, &s); err != nil {
-		return s, nil, fmt.Errorf("its %s is damaged: %w", savedMain, err)
+		return s, nil, fmt.Errorf("its %s is damaged: %w", mainFile, err)
 	}
-	if s.Format != savedFormat {
-		return s, nil, fmt.Errorf("its format is %q, but this version of fettle reads %q", cli.Clip(s.Format), savedFormat)
+	if s.Format != format {
+		return s, nil, fmt.Errorf("its format is %.80q, but this version of fettle reads %q", s.Format, format)
 	}
 	states, err := readStates(s.States, list)
 	if err != nil {
@@ -175,7 +168,7 @@ func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef,
 	case err != nil:
 		return s, nil, err
 	case !bytes.Equal(again, text):
-		return s, nil, fmt.Errorf("its %s does not have the format that fettle writes", savedMain)
+		return s, nil, fmt.Errorf("its %s does not have the format that fettle writes", mainFile)
 	case list.Digest() != s.List:
 		return s, nil, errors.New("its list was changed after it was saved")
 	case !step.IsDigest(s.Plan):
@@ -184,9 +177,9 @@ func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef,
 	return s, states, validPolicy(s.Policy)
 }
 
-// maxSavedMain bounds plan.json: its states name the steps of the list, each by
+// maxMain bounds plan.json: its states name the steps of the list, each by
 // its address, with a name and a place.
-func maxSavedMain(list step.List) int64 {
+func maxMain(list step.List) int64 {
 	most := int64(2 << 20)
 	for _, s := range list {
 		most += 4*int64(len(s.Addr())+len(s.Source)) + 512
@@ -238,8 +231,8 @@ func readState(text []byte, known map[addr.Addr]bool) (st executor.StateRef, err
 	}
 	for _, a := range st.Addrs {
 		if !known[a] {
-			return st, fmt.Errorf("its state %q refers to %q, which is not a step of its list", cli.Clip(st.ID),
-				cli.Clip(string(a)))
+			return st, fmt.Errorf("its state %.80q refers to %.80q, which is not a step of its list", st.ID,
+				string(a))
 		}
 	}
 	return st, nil
@@ -258,14 +251,14 @@ func validPolicy(p catalog.Policy) error {
 		{"lockout", p.LockOut, []string{"", "confirm", "checks", "ignore"}},
 	} {
 		if !slices.Contains(x.of, x.value) {
-			return fmt.Errorf("its policy has %s %q, which is not a valid value", x.name, cli.Clip(x.value))
+			return fmt.Errorf("its policy has %s %.80q, which is not a valid value", x.name, x.value)
 		}
 	}
 	if p.Repository != "" && !catalog.IsRepositoryName(p.Repository) {
-		return fmt.Errorf("its policy has repository %q, which is not a valid name", cli.Clip(p.Repository))
+		return fmt.Errorf("its policy has repository %.80q, which is not a valid name", p.Repository)
 	}
 	if _, ok := catalog.ConfirmTime(p.ConfirmWithin); !ok && p.ConfirmWithin != "" {
-		return fmt.Errorf("its policy has confirm_within %q, which is not a valid time", cli.Clip(p.ConfirmWithin))
+		return fmt.Errorf("its policy has confirm_within %.80q, which is not a valid time", p.ConfirmWithin)
 	}
 	return nil
 }
@@ -304,8 +297,8 @@ func orDamaged(err error) error {
 	return err
 }
 
-// savedContent returns the content of the list: all of it, and no other content.
-func savedContent(z *zip.Reader, files map[string]*zip.File, list step.List) (map[string]kind.Blob, error) {
+// readContent returns the content of the list: all of it, and no other content.
+func readContent(z *zip.Reader, files map[string]*zip.File, list step.List) (map[string]kind.Blob, error) {
 	blobs, digests := map[string]kind.Blob{}, blobsOf(list)
 	if extra := len(files) - 2 - len(digests); extra > 0 {
 		return nil, fmt.Errorf("it contains files to which no step refers (%d)", extra)
@@ -318,7 +311,7 @@ func savedContent(z *zip.Reader, files map[string]*zip.File, list step.List) (ma
 		if err := isContent(f, d); err != nil {
 			return nil, err
 		}
-		blobs[d] = kind.Blob{Digest: d, Size: int64(f.UncompressedSize64), Tree: cli.FileTree(z), Path: f.Name}
+		blobs[d] = kind.Blob{Digest: d, Size: int64(f.UncompressedSize64), Tree: kind.FileTree(z), Path: f.Name}
 	}
 	return blobs, nil
 }

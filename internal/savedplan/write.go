@@ -1,4 +1,19 @@
-package host
+// Package savedplan writes and reads saved plans: the files of fettle plan -o.
+//
+//	err := savedplan.Write("web1.plan", savedplan.Origin{Version: version}, req, p)
+//	saved, err := savedplan.Open("web1.plan")
+//
+// A saved plan is a zip archive that needs neither the repository nor git:
+//
+//	plan.json   the request without list and content, and two digests
+//	list.steps  the wanted list, canonical, with source comments
+//	blobs/9f86… the content that steps name, one file for each digest
+//
+// Only its owner can read it, because content can be secret. Blobs are stored uncompressed, so that an
+// archive holds no more than its own size. The plan itself is only named, by its digest: it is made
+// again on the machine, shown, and done if it is the same. So nothing in an archive replaces what is
+// shown to the user.
+package savedplan
 
 import (
 	"archive/zip"
@@ -20,27 +35,16 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// A saved plan is a zip archive: plan.json, list.steps (canonical, with source
-// comments) and blobs/HEX, the content that steps name. It needs neither the
-// repository nor git, and it is readable by its owner alone, because content
-// can be secret. Blobs are stored and not packed, so that an archive holds no
-// more than its own size.
-//
-//	plan.json   savedPlan
-//	list.steps  the wanted list
-//	blobs/9f86… one file a digest
-//
-// The plan itself is only named, by its digest: it is made again on the machine,
-// shown, and done if it is the same. So nothing that an archive says is shown
-// in its place.
+// Names of the files in the archive.
 const (
-	savedFormat = "fettle.saved-plan/2"
-	savedMain   = "plan.json"
-	savedList   = "list.steps"
-	savedBlobs  = "blobs/"
+	format   = "fettle.saved-plan/2"
+	mainFile = "plan.json"
+	listFile = "list.steps"
+	blobDir  = "blobs/"
 )
 
-type savedPlan struct {
+// mainDoc is the document plan.json.
+type mainDoc struct {
 	Format   string        `json:"format"`
 	Version  string        `json:"version"` // of the fettle that wrote it
 	Target   string        `json:"target"`
@@ -59,9 +63,15 @@ type savedPlan struct {
 	Secrets    *secret.Bundle  `json:"secrets,omitempty"`
 }
 
-// savePlan writes a plan and all that it needs to a new file at path; as says by which
-// fettle, and where the target is. The file appears whole or not at all.
-func savePlan(path string, as savedPlan, req executor.Request, p *plan.Plan) (err error) {
+// Origin describes where a plan was made.
+type Origin struct {
+	Version string // of the fettle that made it
+	Far     bool   // the target is another machine than the planning one
+}
+
+// Write writes a plan, with the request that it was made for and all content that the request names, to
+// a new file at path. The file appears whole or not at all, and only its owner can read it.
+func Write(path string, o Origin, req executor.Request, p *plan.Plan) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".fettle-plan-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("cannot save the plan: %w", err)
@@ -76,7 +86,7 @@ func savePlan(path string, as savedPlan, req executor.Request, p *plan.Plan) (er
 	if err = req.Fill(); err != nil {
 		return err
 	}
-	if err = writeSaved(f, as, req, p); err != nil {
+	if err = writeArchive(f, o, req, p); err != nil {
 		return err
 	}
 	if err = f.Sync(); err != nil {
@@ -88,9 +98,9 @@ func savePlan(path string, as savedPlan, req executor.Request, p *plan.Plan) (er
 	return os.Rename(f.Name(), path)
 }
 
-func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) error {
+func writeArchive(w io.Writer, o Origin, req executor.Request, p *plan.Plan) error {
 	z := zip.NewWriter(w)
-	main, err := z.Create(savedMain)
+	main, err := z.Create(mainFile)
 	if err != nil {
 		return err
 	}
@@ -102,8 +112,8 @@ func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) e
 	if req.Secrets.Key != "" {
 		secrets = &req.Secrets
 	}
-	text, err := journal.Marshal(savedPlan{
-		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision,
+	text, err := journal.Marshal(mainDoc{
+		Format: format, Version: o.Version, Far: o.Far, Target: req.Target, Revision: req.Revision,
 		List: req.List.Digest(), Plan: p.Digest(),
 		Repair: req.Repair, Verify: req.Verify, Guards: req.Guards, Policy: req.Policy, Repository: req.Repository,
 		Adopt: req.Adopt, States: states, Secrets: secrets,
@@ -114,7 +124,7 @@ func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) e
 	if _, err := main.Write(text); err != nil {
 		return err
 	}
-	list, err := z.Create(savedList)
+	list, err := z.Create(listFile)
 	if err != nil {
 		return err
 	}
@@ -154,7 +164,7 @@ func blobsOf(list step.List) []string {
 	return slices.Compact(digests)
 }
 
-func blobName(digest string) string { return savedBlobs + strings.TrimPrefix(digest, "sha256:") }
+func blobName(digest string) string { return blobDir + strings.TrimPrefix(digest, "sha256:") }
 
 func copyBlob(w io.Writer, b kind.Blob) error {
 	if b.Tree == nil {

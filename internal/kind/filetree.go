@@ -1,4 +1,4 @@
-package cli
+package kind
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // fileTree is content in a directory or an archive, outside of a repository: blobs of a saved plan,
-// sources of a step file. It serves files only.
+// sources of a step file.
 type fileTree struct{ fs fs.FS }
 
 // FileTree is the tree of a directory or an archive. It serves regular files only.
