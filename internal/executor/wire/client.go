@@ -75,9 +75,7 @@ func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, e
 		return nil, err
 	}
 	go func() { x.ended <- x.conn.run(context.WithoutCancel(ctx), r) }()
-	if o.Silence > 0 {
-		go x.conn.watch(o.Silence, o.Silence)
-	}
+	go x.conn.watch(o.Silence)
 	return x, nil
 }
 

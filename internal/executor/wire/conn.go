@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/stream"
 )
 
 // ErrLost: the connection ended before the answer. The call may have succeeded
@@ -42,7 +43,7 @@ type conn struct {
 	held  int                  // bytes of parts
 	most  int                  // of held
 	err   error
-	heard chan struct{} // a frame arrived; capacity 1
+	heard *stream.Heard
 
 	pong atomic.Bool   // one is being sent
 	gone chan struct{} // closed when the connection is lost
@@ -51,17 +52,17 @@ type conn struct {
 }
 
 // newConn makes a connection whose own calls count from first in steps of two.
-func newConn(stream io.ReadWriteCloser, first uint32, handle map[string]handler) *conn {
-	return &conn{stream: stream, w: &writer{to: stream}, handle: handle, next: first, most: maxMessage,
+func newConn(over io.ReadWriteCloser, first uint32, handle map[string]handler) *conn {
+	return &conn{stream: over, w: &writer{to: over}, handle: handle, next: first, most: maxMessage,
 		calls: map[uint32]*outgoing{}, work: map[uint32]*incoming{}, parts: map[uint32][]byte{},
-		heard: make(chan struct{}, 1), gone: make(chan struct{})}
+		heard: stream.NewHeard(), gone: make(chan struct{})}
 }
 
 // outgoing is a call of ours.
 type outgoing struct {
 	done   chan answer // of one
 	events *queue
-	data   *inbox // nil for a call without
+	data   *stream.Buffer // nil for a call without
 }
 
 type answer struct {
@@ -76,7 +77,7 @@ type incoming struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 	cancel context.CancelCauseFunc
-	window *window
+	credit *stream.Credit
 	events *queue // events to deliver before the answer
 	signed bool   // the call was accepted as a signed call
 	signer string // the principal of its key, "" for none
@@ -117,10 +118,7 @@ func (c *conn) read(ctx context.Context, r *reader) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case c.heard <- struct{}{}:
-		default:
-		}
+		c.heard.Now()
 		if err := c.take(ctx, f); err != nil {
 			return err
 		}
@@ -176,17 +174,17 @@ func (c *conn) join(f frame) ([]byte, bool, error) {
 	return part, true, nil
 }
 
-func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
-	in := &incoming{conn: c, stream: stream, window: newWindow()}
+func (c *conn) begin(ctx context.Context, id uint32, text []byte) error {
+	in := &incoming{conn: c, stream: id, credit: stream.NewCredit(windowSize)}
 	if err := journal.UnmarshalStrict(text, in); err != nil {
 		return fmt.Errorf("%w: a call in an unknown format", errMalformed)
 	}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	c.mu.Lock()
-	_, twice := c.work[stream]
+	_, twice := c.work[id]
 	many := len(c.work) >= maxCalls
 	if !twice && !many {
-		c.work[stream] = in
+		c.work[id] = in
 	}
 	c.mu.Unlock()
 	if twice || many {
@@ -263,7 +261,7 @@ func (c *conn) control(f frame) {
 	case f.kind == typeCancel:
 		in.cancel(cancelled{string(f.payload)})
 	default:
-		in.window.open(f.payload)
+		in.granted(f.payload)
 	}
 }
 
@@ -291,7 +289,7 @@ func (c *conn) lose(err error) {
 		out.done <- answer{err: c.err}
 	}
 	for _, in := range c.work {
-		in.window.close()
+		in.credit.Close(ErrLost)
 	}
 }
 
@@ -368,7 +366,7 @@ func (c *conn) register(out *outgoing, content bool) (uint32, error) {
 	id := c.next
 	c.next += 2
 	if content {
-		out.data = newInbox(func(n int) { _ = c.w.send(grantOf(id, n)) })
+		out.data = c.newInbox(id)
 	}
 	c.calls[id] = out
 	return id, nil

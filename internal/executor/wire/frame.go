@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"fettle.dev/fettle/internal/stream"
 )
 
 // The types of frames.
@@ -45,6 +47,11 @@ type frame struct {
 	payload []byte
 }
 
+// frames returns the layout of a frame. A connection allocates one frame before it arrives.
+func frames() stream.Format {
+	return stream.Format{Head: headSize, Length: 6, Most: maxFrame, Room: maxFrame, Malformed: errMalformed}
+}
+
 var errMalformed = errors.New("the data does not follow the protocol of fettle")
 
 // reader reads frames. It is used by one goroutine.
@@ -60,39 +67,22 @@ func newReader(r io.Reader) *reader { return &reader{from: bufio.NewReaderSize(r
 
 // next reads a frame; io.EOF only where one could begin.
 func (r *reader) next() (frame, error) {
-	if _, err := io.ReadFull(r.from, r.head[:1]); err != nil {
+	size, err := frames().ReadHead(r.from, r.head[:], 0)
+	if err != nil {
 		return frame{}, err
 	}
-	if _, err := io.ReadFull(r.from, r.head[1:]); err != nil {
-		return frame{}, unexpected(err)
-	}
 	f := frame{kind: r.head[0], more: r.head[1]&flagMore != 0, stream: binary.BigEndian.Uint32(r.head[2:])}
-	size := binary.BigEndian.Uint32(r.head[6:])
-	if f.kind < typeCall || f.kind > typePong || r.head[1]&^(flagDeflated|flagMore) != 0 || size > maxFrame {
+	if f.kind < typeCall || f.kind > typePong || r.head[1]&^(flagDeflated|flagMore) != 0 {
 		return frame{}, errMalformed
 	}
 	if r.head[1]&flagDeflated == 0 {
-		f.payload = make([]byte, size)
-		_, err := io.ReadFull(r.from, f.payload)
-		return f, unexpected(err)
+		f.payload, err = frames().ReadBody(r.from, nil, size)
+		return f, err
 	}
-	if cap(r.packed) < int(size) {
-		r.packed = make([]byte, maxFrame)
+	if r.packed, err = frames().ReadBody(r.from, r.packed, size); err == nil {
+		f.payload, err = r.inflate(r.packed)
 	}
-	packed := r.packed[:size]
-	if _, err := io.ReadFull(r.from, packed); err != nil {
-		return frame{}, unexpected(err)
-	}
-	var err error
-	f.payload, err = r.inflate(packed)
 	return f, err
-}
-
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 func (r *reader) inflate(packed []byte) ([]byte, error) {
@@ -114,9 +104,10 @@ func (r *reader) inflate(packed []byte) ([]byte, error) {
 type writer struct {
 	mu   sync.Mutex
 	to   io.Writer
+	out  []byte // the last frame
 	buf  bytes.Buffer
-	def  *flate.Writer
-	poor int // frames to go before compressing is tried again
+	def  *flate.Writer // to buf
+	poor int           // frames to go before compressing is tried again
 	err  error
 }
 
@@ -132,33 +123,26 @@ func (w *writer) send(f frame) error {
 		return w.err
 	}
 	w.pack(f)
-	_, w.err = w.to.Write(w.buf.Bytes())
+	_, w.err = w.to.Write(w.out)
 	return w.err
 }
 
-// pack puts the frame into the buffer, deflated where that is shorter.
+// pack encodes the frame, deflated where that is shorter.
 func (w *writer) pack(f frame) {
-	var head [headSize]byte
-	head[0] = f.kind
+	head, body := [headSize]byte{f.kind}, f.payload
 	if f.more {
 		head[1] = flagMore
 	}
 	binary.BigEndian.PutUint32(head[2:], f.stream)
-	w.buf.Reset()
-	w.buf.Write(head[:])
-	if len(f.payload) >= worthwhile && w.tries() {
-		if w.deflate(f.payload); w.buf.Len()-headSize < len(f.payload)*15/16 {
+	if len(body) >= worthwhile && w.tries() {
+		if w.deflate(body); w.buf.Len() < len(body)*15/16 {
 			head[1] |= flagDeflated
+			body = w.buf.Bytes()
 		} else {
 			w.poor = patience
-			w.buf.Truncate(headSize)
 		}
 	}
-	if head[1]&flagDeflated == 0 {
-		w.buf.Write(f.payload)
-	}
-	binary.BigEndian.PutUint32(head[6:], uint32(w.buf.Len()-headSize))
-	copy(w.buf.Bytes(), head[:])
+	w.out = frames().Append(w.out[:0], head[:], body)
 }
 
 func (w *writer) tries() bool {
@@ -170,6 +154,7 @@ func (w *writer) tries() bool {
 }
 
 func (w *writer) deflate(p []byte) {
+	w.buf.Reset()
 	if w.def == nil {
 		w.def, _ = flate.NewWriter(&w.buf, flate.BestSpeed) // the level is valid
 	} else {

@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"time"
+
+	"fettle.dev/fettle/internal/stream"
 )
 
 // answerPing sends a pong. If an earlier pong is still being sent, because the other end
@@ -17,27 +19,14 @@ func (c *conn) answerPing() {
 	}()
 }
 
-// watch pings the other end if no frame arrived for every. It closes the connection if no
-// frame arrived for dead after that. It returns when the connection has ended.
-func (c *conn) watch(every, dead time.Duration) {
-	silent := time.NewTimer(every)
-	defer silent.Stop()
-	asked := false
-	for {
-		select {
-		case <-c.gone:
-			return
-		case <-c.heard:
-			asked = false
-			silent.Reset(every)
-		case <-silent.C:
-			if asked {
-				c.lose(fmt.Errorf("no data arrived for %s", every+dead))
-				return
-			}
-			asked = true
-			silent.Reset(dead)
-			go func() { _ = c.w.send(frame{kind: typePing}) }()
-		}
+// watch pings the other end if no frame arrived for that time. It closes the connection if no frame
+// arrived for twice that time. It returns when the connection has ended, and at once if the time is 0.
+func (c *conn) watch(silence time.Duration) {
+	if silence <= 0 {
+		return
 	}
+	c.heard.Now()
+	k := stream.Keepalive{Every: silence, Lost: 2 * silence}
+	k.Run(c.gone, c.heard, func() { go func() { _ = c.w.send(frame{kind: typePing}) }() },
+		func() { c.lose(fmt.Errorf("no data arrived for %s", 2*silence)) })
 }

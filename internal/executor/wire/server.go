@@ -76,9 +76,7 @@ func Serve(ctx context.Context, stream io.ReadWriteCloser, s Served) error {
 	if err := v.conn.greet(s.Hello); err != nil {
 		return errors.Join(err, stream.Close())
 	}
-	if s.Silence > 0 {
-		go v.conn.watch(s.Silence, s.Silence)
-	}
+	go v.conn.watch(s.Silence)
 	err := v.conn.run(ctx, newReader(stream))
 	return errors.Join(err, v.end())
 }

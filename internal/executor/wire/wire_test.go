@@ -232,7 +232,7 @@ func TestBounds(t *testing.T) {
 			return nil, nil
 		}})
 		c.most = 1000
-		c.calls[1] = &outgoing{done: make(chan answer, 1), data: newInbox(func(int) {})}
+		c.calls[1] = &outgoing{done: make(chan answer, 1), data: c.newInbox(1)}
 		go func() {
 			w := &writer{to: at}
 			for _, f := range frames {
@@ -321,6 +321,29 @@ func TestNoFettle(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", said, err, want)
 		}
+	}
+}
+
+// TestFrameBytes: the bytes of frames are those of earlier versions.
+func TestFrameBytes(t *testing.T) {
+	var b bytes.Buffer
+	w := &writer{to: &b}
+	for _, f := range []frame{grantOf(7, 1<<20), {typeCall, true, 0x01020304, []byte("{}")}, {kind: typePing}} {
+		if err := w.send(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\x06\x00\x00\x00\x00\x07\x00\x00\x00\x04\x00\x10\x00\x00" +
+		"\x01\x02\x01\x02\x03\x04\x00\x00\x00\x02{}" + "\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	b.Reset()
+	if err := w.send(frame{typeData, false, 9, make([]byte, worthwhile)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); got[:6] != "\x05\x01\x00\x00\x00\x09" || len(got) != headSize+int(got[8])<<8+int(got[9]) {
+		t.Errorf("a compressed frame of %d bytes begins with %q", len(got), got[:headSize])
 	}
 }
 
