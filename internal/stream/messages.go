@@ -37,7 +37,7 @@ type Messages struct {
 	// Send sends one frame to the other end. It may block briefly. It does not use the frame after
 	// it has returned.
 	Send func(frame []byte) error
-	// Forget is called once, when the stream is closed or broken; nil calls nothing.
+	// Forget is called once, by Close or Abort; nil calls nothing.
 	Forget func()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,35 +16,38 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pair returns two connected ends. change returns the frames that arrive instead of a frame; nil
-// changes nothing. Both directions end with the context of the test.
+// pair returns two connected ends. change returns the frames that arrive instead of a frame, and is
+// never called concurrently; nil changes nothing. Both directions end with the context of the test.
 func pair(t interface{ Context() context.Context }, change func(frame []byte) [][]byte) (a, b *Stream) {
-	to := func(end **Stream) Messages {
-		frames := make(chan []byte, 1000)
-		go func() {
-			for {
-				select {
-				case f := <-frames:
-					(*end).Receive(f)
-				case <-t.Context().Done():
-					return
-				}
-			}
-		}()
-		return Messages{Send: func(f []byte) error {
+	var changing sync.Mutex
+	over := func(frames chan<- []byte) *Stream {
+		return Over(Messages{Send: func(f []byte) error {
 			all := [][]byte{f}
 			if change != nil {
+				changing.Lock()
 				all = change(f)
+				changing.Unlock()
 			}
 			for _, f := range all {
 				frames <- bytes.Clone(f)
 			}
 			return nil
-		}}
+		}})
 	}
-	toB := to(&b)
-	toA := to(&a)
-	a, b = Over(toB), Over(toA)
+	receive := func(to *Stream, frames <-chan []byte) {
+		for {
+			select {
+			case f := <-frames:
+				to.Receive(f)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}
+	toA, toB := make(chan []byte, 1000), make(chan []byte, 1000)
+	a, b = over(toB), over(toA)
+	go receive(a, toA)
+	go receive(b, toB)
 	return a, b
 }
 
@@ -178,6 +182,7 @@ func TestAbort(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte("D\x00abc|D\x03d|F\x04"), byte('|'))
 	f.Add([]byte("G\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01|P|Rbroken"), byte('|'))
+	f.Add([]byte("D\x00hello|F\x05|R why|D"), byte('|'))
 	f.Add([]byte("D\x05gap|F\x80|"), byte('|'))
 	f.Fuzz(func(t *testing.T, all []byte, between byte) {
 		s := Over(Messages{Send: func([]byte) error { return nil }})

@@ -162,22 +162,6 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// FuzzStreamFrame passes any frame of the other end to a stream.
-func FuzzStreamFrame(f *testing.F) {
-	f.Add([]byte("D\x00hello"), []byte("F\x05"))
-	f.Add([]byte("G\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), []byte("P"))
-	f.Add([]byte("R why"), []byte("D"))
-	f.Fuzz(func(t *testing.T, a, b []byte) {
-		s := newStream(func([]byte) error { return nil }, func() {})
-		defer s.Close()
-		s.frame(a)
-		s.frame(b)
-		if n := s.in.Len(); n > window {
-			t.Fatalf("%d bytes are kept", n)
-		}
-	})
-}
-
 func FuzzOpenAndAnswer(f *testing.F) {
 	f.Add(packOpen("a1", "b2", []byte("header")))
 	f.Add([]byte("a.b c\n"))

@@ -211,7 +211,7 @@ func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, messageType stri
 		return nil, err
 	}
 	if _, err := x.ask(ctx, to, "s."+messageType, messageType, packOpen(x.self, sid, header)); err != nil {
-		s.abort(err)
+		s.Abort(err)
 		return nil, err
 	}
 	return s, nil

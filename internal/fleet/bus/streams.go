@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"fettle.dev/fettle/internal/stream"
 )
+
+// ErrLost means that a stream ended because its connection did.
+var ErrLost = stream.ErrLost
 
 // Maximum number of open streams of a hub and of a link.
 const (
@@ -17,24 +22,24 @@ const (
 type streams struct {
 	most int
 	mu   sync.Mutex
-	open map[[2]string]*stream
+	open map[[2]string]*stream.Stream
 }
 
-func newStreams(most int) *streams { return &streams{most: most, open: map[[2]string]*stream{}} }
+func newStreams(most int) *streams { return &streams{most: most, open: map[[2]string]*stream.Stream{}} }
 
 // begin creates a stream that sends its frames with send.
-func (t *streams) begin(with, sid string, send func([]byte) error) (*stream, error) {
+func (t *streams) begin(with, sid string, send func([]byte) error) (*stream.Stream, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := [2]string{with, sid}
 	if len(t.open) >= t.most || t.open[key] != nil {
 		return nil, fmt.Errorf("cannot open another stream: %d are open. Close one, or retry later", len(t.open))
 	}
-	s := newStream(send, func() {
+	s := stream.Over(stream.Messages{Send: send, Forget: func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.open, key)
-	})
+	}})
 	t.open[key] = s
 	return s, nil
 }
@@ -45,7 +50,7 @@ func (t *streams) frame(with, sid string, b []byte) bool {
 	s := t.open[[2]string{with, sid}]
 	t.mu.Unlock()
 	if s != nil {
-		s.frame(b)
+		s.Receive(b)
 	}
 	return s != nil
 }
@@ -59,7 +64,7 @@ func (t *streams) failAll(why error) { t.fail(why, func([2]string) bool { return
 
 func (t *streams) fail(why error, which func([2]string) bool) {
 	t.mu.Lock()
-	var broken []*stream
+	var broken []*stream.Stream
 	for key, s := range t.open {
 		if which(key) {
 			broken = append(broken, s)
@@ -67,7 +72,7 @@ func (t *streams) fail(why error, which func([2]string) bool) {
 	}
 	t.mu.Unlock()
 	for _, s := range broken {
-		s.fail(why)
+		s.Fail(why)
 	}
 }
 
