@@ -1,11 +1,11 @@
 package agentconn
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
+
+	"fettle.dev/fettle/internal/stream"
 )
 
 // Types of frames.
@@ -34,44 +34,28 @@ const (
 // errForm means that the other end violates the protocol.
 var errForm = errors.New("the other end violates the protocol")
 
+// frames returns the layout of a frame: its length includes the type. room bytes are allocated before
+// the content arrives.
+func frames(room int) stream.Format {
+	return stream.Format{Head: headSize, Counted: 1, Most: maxFrame, Room: room, Malformed: errForm}
+}
+
 // head is the beginning of a frame. It is a part of the connection, since a buffer that is passed
 // to a reader would be allocated on the heap each time.
 type head [headSize]byte
 
-// read reads one frame of which had bytes are in h already. The caller owns rest. If the content is
-// larger than room, its buffer grows only as its bytes arrive.
+// read reads one frame of which had bytes are in h already. The caller owns rest.
 func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err error) {
-	if _, err := io.ReadFull(r, h[had:]); err != nil {
-		return 0, nil, err
+	size, err := frames(room).ReadHead(r, h[:], had)
+	if err == nil {
+		rest, err = frames(room).ReadBody(r, nil, size)
 	}
-	n := int(binary.BigEndian.Uint32(h[:4])) - 1
-	if n < 0 || n > maxFrame {
-		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", errForm, n)
-	}
-	if n <= room {
-		rest = make([]byte, n)
-		_, err = io.ReadFull(r, rest)
-		return h[4], rest, err
-	}
-	var b bytes.Buffer
-	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
-		return 0, nil, err
-	}
-	return h[4], b.Bytes(), nil
+	return h[4], rest, err
 }
 
 // appendFrame appends a frame to b.
 func appendFrame(b []byte, kind byte, parts ...[]byte) []byte {
-	n := 1
-	for _, p := range parts {
-		n += len(p)
-	}
-	b = binary.BigEndian.AppendUint32(b, uint32(n))
-	b = append(b, kind)
-	for _, p := range parts {
-		b = append(b, p...)
-	}
-	return b
+	return frames(0).Append(b, []byte{0, 0, 0, 0, kind}, parts...)
 }
 
 func packHello(b []byte, number uint64, name string) []byte {
