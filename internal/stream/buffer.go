@@ -41,23 +41,11 @@ func NewBuffer(window, every int, grant func(upTo uint64, more int)) *Buffer {
 	return b
 }
 
-// Put appends bytes that follow all received bytes. The buffer then owns p.
-func (b *Buffer) Put(p []byte) error {
+// Put appends the bytes at an offset of the flow, and then owns them. Bytes that were received before
+// have no effect. If earlier bytes are missing, the error is ErrMissing.
+func (b *Buffer) Put(offset uint64, p []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.put(b.received, p)
-}
-
-// PutAt is Put of the bytes at an offset of their flow. Bytes that were received before have no
-// effect. If earlier bytes are missing, the error is ErrMissing.
-func (b *Buffer) PutAt(offset uint64, p []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.put(offset, p)
-}
-
-// put must be called with the lock held.
-func (b *Buffer) put(offset uint64, p []byte) error {
 	switch {
 	case b.ended != nil || offset < b.received:
 		return nil
@@ -90,24 +78,6 @@ func (b *Buffer) keep(p []byte) {
 func (b *Buffer) End(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.end(err)
-}
-
-// EndAt is End(err) at an offset of the flow. If bytes before it are missing, the error is
-// ErrMissing.
-func (b *Buffer) EndAt(offset uint64, err error) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ended == nil && offset > b.received {
-		return fmt.Errorf("%w: %d before the end", ErrMissing, offset-b.received)
-	}
-	if offset == b.received {
-		b.end(err)
-	}
-	return nil
-}
-
-func (b *Buffer) end(err error) {
 	if b.ended == nil {
 		b.ended = err
 	}

@@ -35,13 +35,6 @@ func (c *Credit) Take(n int) (taken int, offset uint64, err error) {
 	return taken, offset, nil
 }
 
-// Taken returns the number of bytes that were taken.
-func (c *Credit) Taken() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken
-}
-
 // Grant allows bytes up to an offset. A repeated or older grant has no effect.
 func (c *Credit) Grant(upTo uint64) {
 	c.mu.Lock()
@@ -58,12 +51,14 @@ func (c *Credit) Add(n, most int) {
 	c.changed.Broadcast()
 }
 
-// Close ends all calls of Take with an error. The first error is kept.
-func (c *Credit) Close(err error) {
+// Close ends all calls of Take with an error. The first error is kept. It returns the number of bytes
+// that were taken.
+func (c *Credit) Close(err error) (taken uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
 		c.err = err
 	}
 	c.changed.Broadcast()
+	return c.taken
 }

@@ -3,8 +3,7 @@
 //
 //	frames := stream.Format{Head: 5, Length: 1, Most: 64 << 20, Malformed: errNonsense}
 //	err := frames.Write(w, []byte{'Q', 0, 0, 0, 0}, question)   // one end
-//	n, err := frames.ReadHead(r, head[:], 0)                    // the other end
-//	answer, err := frames.ReadBody(r, nil, n)
+//	question, err := frames.Read(r, head[:], 0)                 // the other end
 //
 //	s := stream.Over(stream.Messages{Send: send})               // a stream of bytes over messages
 //	s.Receive(frame)                                            // for each frame of the other end

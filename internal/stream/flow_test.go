@@ -41,7 +41,7 @@ func fill(b *Buffer, credit *Credit, sent []byte, parts []int) error {
 	for i := 0; len(sent) > 0; i++ {
 		n, offset, err := credit.Take(min(len(sent), parts[i%len(parts)]))
 		if err == nil {
-			err = errors.Join(b.PutAt(offset, bytes.Clone(sent[:n])), b.PutAt(0, sent[:1])) // the second is a duplicate
+			err = errors.Join(b.Put(offset, bytes.Clone(sent[:n])), b.Put(0, sent[:1])) // the second is a duplicate
 		}
 		if err != nil {
 			b.End(err)
@@ -49,7 +49,9 @@ func fill(b *Buffer, credit *Credit, sent []byte, parts []int) error {
 		}
 		sent = sent[n:]
 	}
-	return b.EndAt(credit.Taken(), io.EOF)
+	err := b.Put(credit.Close(io.EOF), nil)
+	b.End(io.EOF)
+	return err
 }
 
 func drain(b *Buffer, reads []int) (got []byte) {
@@ -65,19 +67,16 @@ func drain(b *Buffer, reads []int) (got []byte) {
 // TestViolations: bytes that are missing, or were not granted, are an error.
 func TestViolations(t *testing.T) {
 	b := NewBuffer(10, 5, nil)
-	if err := b.PutAt(1, []byte("x")); !errors.Is(err, ErrMissing) {
+	if err := b.Put(1, []byte("x")); !errors.Is(err, ErrMissing) {
 		t.Errorf("a gap: %v", err)
 	}
-	if err := b.EndAt(1, io.EOF); !errors.Is(err, ErrMissing) {
-		t.Errorf("an end after a gap: %v", err)
-	}
-	if err := b.Put(make([]byte, 11)); !errors.Is(err, ErrNoCredit) {
+	if err := b.Put(0, make([]byte, 11)); !errors.Is(err, ErrNoCredit) {
 		t.Errorf("more than the window: %v", err)
 	}
-	if err := errors.Join(b.Put(make([]byte, 10)), b.Put(nil)); err != nil {
+	if err := errors.Join(b.Put(0, make([]byte, 10)), b.Put(10, nil)); err != nil {
 		t.Errorf("the window: %v", err)
 	}
-	if err := b.Put([]byte("x")); !errors.Is(err, ErrNoCredit) {
+	if err := b.Put(10, []byte("x")); !errors.Is(err, ErrNoCredit) {
 		t.Errorf("a byte after the window: %v", err)
 	}
 }
@@ -85,8 +84,8 @@ func TestViolations(t *testing.T) {
 // TestSmallParts: parts of one byte do not need a multiple of their memory.
 func TestSmallParts(t *testing.T) {
 	b := NewBuffer(1<<20, 1, nil)
-	for range 1 << 20 {
-		if err := b.Put([]byte{1}); err != nil {
+	for i := range uint64(1 << 20) {
+		if err := b.Put(i, []byte{1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,10 +118,10 @@ func TestCancel(t *testing.T) {
 			t.Error(err)
 		}
 		b = NewBuffer(10, 5, nil)
-		_ = b.Put([]byte("ab"))
+		_ = b.Put(0, []byte("ab"))
 		b.End(stop)
 		b.End(late)
-		_ = b.Put([]byte("c"))
+		_ = b.Put(2, []byte("c"))
 		if got, err := io.ReadAll(b); string(got) != "ab" || err != stop {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -142,15 +141,18 @@ func TestGrants(t *testing.T) {
 		t.Errorf("took %d bytes at %d, %v", n, offset, err)
 	}
 	c.Grant(21)
-	if n, offset, _ := c.Take(100); n != 1 || offset != 20 || c.Taken() != 21 {
-		t.Errorf("took %d bytes at %d of %d", n, offset, c.Taken())
+	if n, offset, _ := c.Take(100); n != 1 || offset != 20 {
+		t.Errorf("took %d bytes at %d", n, offset)
+	}
+	if n := c.Close(io.EOF); n != 21 {
+		t.Errorf("took %d bytes in total", n)
 	}
 }
 
 // TestGrantsEnd: a reader grants nothing after the end, and reads nothing after Discard.
 func TestGrantsEnd(t *testing.T) {
 	b := NewBuffer(10, 1, func(upTo uint64, more int) { t.Errorf("granted %d", upTo) })
-	_ = b.Put([]byte("ab"))
+	_ = b.Put(0, []byte("ab"))
 	b.End(io.EOF)
 	if n, err := b.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Error(n, err)

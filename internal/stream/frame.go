@@ -26,8 +26,17 @@ const (
 	together = 64 << 10
 )
 
+// Read reads a frame of which had bytes are in head already. The caller owns the body. The error is
+// io.EOF only if the input ends before the first byte of a frame.
+func (f Format) Read(r io.Reader, head []byte, had int) (body []byte, err error) {
+	size, err := f.ReadHead(r, head, had)
+	if err != nil {
+		return nil, err
+	}
+	return f.ReadBody(r, nil, size)
+}
+
 // ReadHead reads a head, of which had bytes are in head already, and returns the size of the body.
-// The error is io.EOF only if the input ends before the first byte of a frame.
 func (f Format) ReadHead(r io.Reader, head []byte, had int) (size int, err error) {
 	if _, err := io.ReadFull(r, head[had:f.Head]); err != nil {
 		if had > 0 {

@@ -44,11 +44,7 @@ func (f Format) read(r io.Reader, had int) (head, body []byte, err error) {
 	if _, err := io.ReadFull(r, head[:had]); err != nil {
 		return nil, nil, err
 	}
-	n, err := f.ReadHead(r, head, had)
-	if err != nil {
-		return nil, nil, err
-	}
-	body, err = f.ReadBody(r, nil, n)
+	body, err = f.Read(r, head, had)
 	return head, body, err
 }
 

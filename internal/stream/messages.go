@@ -111,13 +111,13 @@ func (s *Stream) Close() error {
 	defer s.gone()
 	defer s.stop()
 	s.in.Discard(io.ErrClosedPipe)
-	s.out.Close(io.ErrClosedPipe)
+	sent := s.out.Close(io.ErrClosedPipe)
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.failed.Load() {
 		return nil
 	}
-	return s.send(frameEnd, s.out.Taken(), nil)
+	return s.send(frameEnd, sent, nil)
 }
 
 // Abort breaks the stream at both ends.
@@ -161,13 +161,14 @@ func (s *Stream) take(kind byte, offset uint64, body []byte) error {
 	s.heard.Now()
 	switch kind {
 	case frameData:
-		return s.in.PutAt(offset, body)
+		return s.in.Put(offset, body)
 	case frameGrant:
 		s.out.Grant(offset)
 	case frameEnd:
-		if err := s.in.EndAt(offset, io.EOF); err != nil {
+		if err := s.in.Put(offset, nil); err != nil {
 			return err
 		}
+		s.in.End(io.EOF)
 		s.stop()
 		s.out.Close(io.ErrClosedPipe)
 	}

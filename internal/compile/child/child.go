@@ -80,9 +80,6 @@ func (c conn) send(kind byte, payload []byte) error {
 // receive reads one message. io.EOF means that the peer ended between two messages.
 func (c conn) receive() (kind byte, payload []byte, err error) {
 	var head [5]byte
-	size, err := frames().ReadHead(c.r, head[:], 0)
-	if err == nil {
-		payload, err = frames().ReadBody(c.r, nil, size)
-	}
+	payload, err = frames().Read(c.r, head[:], 0)
 	return head[0], payload, err
 }

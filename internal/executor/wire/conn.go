@@ -63,6 +63,8 @@ type outgoing struct {
 	done   chan answer // of one
 	events *queue
 	data   *stream.Buffer // nil for a call without
+	// received is the number of bytes of data that arrived.
+	received uint64
 }
 
 type answer struct {

@@ -58,9 +58,10 @@ func (c *conn) takeData(f frame) error {
 	if out == nil || out.data == nil {
 		return nil
 	}
-	if err := out.data.Put(f.payload); err != nil {
+	if err := out.data.Put(out.received, f.payload); err != nil {
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
+	out.received += uint64(len(f.payload))
 	return nil
 }
 

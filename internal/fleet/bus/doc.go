@@ -37,14 +37,5 @@
 //
 // # Streams
 //
-// A stream is two flows of bytes in frames. Each frame has a byte for its type and an offset from
-// the beginning of its flow: a duplicate frame has no effect, and a lost frame is detected. A
-// sender never sends more than the other end granted. A slow reader therefore blocks only its own
-// stream.
-//
-//	D offset bytes   data
-//	G offset         grants the bytes up to this offset
-//	F offset         the end of the flow
-//	R text           the stream is broken
-//	P                keep-alive
+// A stream of bytes is two flows of frames: see stream.Stream. Each frame is one message.
 package bus

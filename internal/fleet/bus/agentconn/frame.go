@@ -46,10 +46,7 @@ type head [headSize]byte
 
 // read reads one frame of which had bytes are in h already. The caller owns rest.
 func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err error) {
-	size, err := frames(room).ReadHead(r, h[:], had)
-	if err == nil {
-		rest, err = frames(room).ReadBody(r, nil, size)
-	}
+	rest, err = frames(room).Read(r, h[:], had)
 	return h[4], rest, err
 }
 
