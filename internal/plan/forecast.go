@@ -109,3 +109,9 @@ func renumbers(c Change) bool {
 	}
 	return false
 }
+
+// makesFile reports whether the change of a region creates its file again.
+func makesFile(c Change) bool {
+	return c.From != nil && c.From.Region != nil && c.From.Region.FileAbsent &&
+		c.To != nil && c.To.Region != nil && c.To.Region.Present
+}

@@ -74,8 +74,8 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// absentAbove reports whether a directory above the path of a file was absent at the goal of a rollback, and no run
-// since has changed the path. Then the path was absent too, and an object there belongs to others.
+// absentAbove reports whether a directory above the path of a file was absent at the goal of a rollback. Then the path
+// was absent too. If no run since has changed the path, an object there belongs to others.
 func (m *index) absentAbove(s step.Step) bool {
 	if m.in.Goal == nil || s.Addr().Kind() != addr.KindFile {
 		return false

@@ -118,12 +118,6 @@ func (m *forecast) occupied(c Change) error {
 	return m.lacksDirectory(p)
 }
 
-// makesFile reports whether the change of a region creates its file again.
-func makesFile(c Change) bool {
-	return c.From != nil && c.From.Region != nil && c.From.Region.FileAbsent &&
-		c.To != nil && c.To.Region != nil && c.To.Region.Present
-}
-
 // lacksDirectory returns an error for a restored path whose directory does not exist and is not
 // created by this plan, or is replaced by it.
 func (m *forecast) lacksDirectory(p string) error {
