@@ -56,7 +56,7 @@ func (b *Buffer) Put(offset uint64, p []byte) error {
 	}
 	b.received += uint64(len(p))
 	b.keep(p)
-	b.changed.Signal()
+	b.changed.Broadcast()
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (b *Buffer) Discard(err error) {
 	b.changed.Broadcast()
 }
 
-// Read implements io.Reader. It is used by one goroutine at a time.
+// Read implements io.Reader.
 func (b *Buffer) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

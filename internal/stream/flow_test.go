@@ -98,6 +98,23 @@ func TestSmallParts(t *testing.T) {
 	}
 }
 
+// TestTwoReaders: both of two waiting readers get a part of bytes that arrive together.
+func TestTwoReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, done := NewBuffer(10, 5, nil), make(chan int, 2)
+		for range 2 {
+			go func() { n, _ := b.Read(make([]byte, 1)); done <- n }()
+		}
+		synctest.Wait()
+		_ = b.Put(0, []byte("ab"))
+		synctest.Wait()
+		if len(done) != 2 {
+			t.Errorf("%d readers of 2 continue", len(done))
+		}
+		b.End(io.EOF)
+	})
+}
+
 // TestCancel: a waiting Take and Read end with the error of Close and Discard; an End comes after
 // the received bytes.
 func TestCancel(t *testing.T) {

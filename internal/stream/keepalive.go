@@ -34,7 +34,7 @@ func (h *Heard) silent() time.Duration {
 }
 
 // Run calls ping as configured, and calls lost once if the other end is lost. It returns after lost,
-// or when done is closed. ping must not block.
+// or when done is closed. A ping that blocks delays the next check.
 func (k Keepalive) Run(done <-chan struct{}, h *Heard, ping, lost func()) {
 	t := time.NewTimer(k.Every)
 	defer t.Stop()
