@@ -31,7 +31,7 @@ const sizeLimits = "testdata/sizes.txt"
 //
 //	go test ./internal/arch -run TestSizes -v
 //
-// prints the table of the largest; -update lowers the limits.
+// prints an overview of the project and the largest exceptions; -update lowers the limits.
 func TestSizes(t *testing.T) {
 	pkgs := loadProject(t)
 	found := sizesOf(pkgs)
@@ -39,7 +39,8 @@ func TestSizes(t *testing.T) {
 	for _, place := range holdLimits(t, sizeLimits, found) {
 		t.Errorf("%s: %d, more than before or than the maximum: split it", place, found[place])
 	}
-	t.Logf("the largest:\n%s", largest(found, 40))
+	t.Logf("overview:\n%s", overviewOf(t, pkgs))
+	t.Logf("the largest exceptions:\n%s", largest(found, 40))
 }
 
 // TestSizesAreFound: a package that breaks each maximum is found at each.
@@ -108,6 +109,25 @@ func (p *pkg) methods() map[string]int {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
 				if name, _, ok := strings.Cut(funcName(fn), "."); ok {
 					out[name]++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// fields counts the fields of each struct of a package.
+func (p *pkg) fields() map[string]int {
+	out := map[string]int{}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			gen, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				if spec, ok := spec.(*ast.TypeSpec); ok {
+					out[spec.Name.Name], _ = membersOf(spec)
 				}
 			}
 		}
