@@ -1,6 +1,11 @@
 package document
 
-import "fettle.dev/fettle/internal/fleet"
+import (
+	"cmp"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Formats of documents about notifications.
 const (
@@ -27,6 +32,19 @@ type Notification struct {
 	Command  *Command `json:"command,omitempty"`
 	By       string   `json:"by,omitempty"`
 	Changed  int64    `json:"changed,omitempty"`
+}
+
+// Recipient describes where a rule sends its notices, in a few words; "" if it sends none.
+func (r Notification) Recipient() string {
+	switch {
+	case r.Webhook != nil:
+		return cmp.Or(r.Webhook.URL, "URL in "+r.Webhook.File)
+	case r.Mail != nil:
+		return strings.Join(r.Mail.To, ",")
+	case r.Command != nil:
+		return strings.Join(append([]string{r.Command.Program}, r.Command.Args...), " ")
+	}
+	return ""
 }
 
 // Webhook sends the notice as JSON by POST.

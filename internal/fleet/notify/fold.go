@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -230,3 +231,9 @@ func (s State) Approve(id, by string, reject bool) (State, bool) {
 	}
 	return s, false
 }
+
+// DefaultEvery is the default time for which a rule gathers items.
+const DefaultEvery = 30 * time.Second
+
+// every returns the time in ns for which a rule gathers items.
+func every(r document.Notification) int64 { return cmp.Or(r.Every, int64(DefaultEvery)) }

@@ -28,9 +28,32 @@ func mailServer(address string) (name, port string, err error) {
 	return name, port, nil
 }
 
-// mail sends one mail. The notice is delivered when the server has accepted it.
-func (s *Sender) mail(ctx context.Context, m document.Mail, n document.Notice) error {
-	c, err := s.mailConnection(ctx, m)
+// mailing is the channel that sends mail by SMTP.
+type mailing document.Mail
+
+// Check requires addresses, a server, and either no login or a complete one.
+func (m *mailing) Check() error {
+	errs := []error{checkFiles(m.Password)}
+	if len(m.To) == 0 || len(m.To) > 50 {
+		errs = append(errs, errors.New("cannot send mail: a rule needs 1 to 50 addresses"))
+	}
+	for _, a := range append([]string{m.From}, m.To...) {
+		if _, err := mail.ParseAddress(a); err != nil {
+			errs = append(errs, fmt.Errorf("cannot send mail from or to %.80q: %w", a, err))
+		}
+	}
+	if _, _, err := mailServer(m.Server); err != nil {
+		errs = append(errs, err)
+	}
+	if (m.User == "") != (m.Password == "") {
+		errs = append(errs, errors.New("cannot log in to the mail server: give both a user and the file of its password"))
+	}
+	return errors.Join(errs...)
+}
+
+// Send sends one mail. The notice is delivered when the server has accepted it.
+func (m *mailing) Send(ctx context.Context, s *Sender, n document.Notice) error {
+	c, err := m.connect(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -53,7 +76,7 @@ func (s *Sender) mail(ctx context.Context, m document.Mail, n document.Notice) e
 	}
 	w, err := c.Data()
 	if err == nil {
-		_, err = w.Write(letter(m, n, from))
+		_, err = w.Write(m.letter(n, from))
 	}
 	if err == nil {
 		err = w.Close()
@@ -65,8 +88,8 @@ func (s *Sender) mail(ctx context.Context, m document.Mail, n document.Notice) e
 	return nil
 }
 
-// mailConnection returns an authenticated connection. It uses TLS, except to the local host.
-func (s *Sender) mailConnection(ctx context.Context, m document.Mail) (*smtp.Client, error) {
+// connect returns an authenticated connection. It uses TLS, except to the local host.
+func (m *mailing) connect(ctx context.Context, s *Sender) (*smtp.Client, error) {
 	name, port, err := mailServer(m.Server)
 	if err != nil {
 		return nil, err
@@ -79,7 +102,7 @@ func (s *Sender) mailConnection(ctx context.Context, m document.Mail) (*smtp.Cli
 	if end, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(end)
 	}
-	conf := s.mailTLS(name)
+	conf := mailTLS(s.TLS, name)
 	if port == tlsPort {
 		conn = tls.Client(conn, conf)
 	}
@@ -87,23 +110,23 @@ func (s *Sender) mailConnection(ctx context.Context, m document.Mail) (*smtp.Cli
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot communicate with the mail server %s: %w", m.Server, err), conn.Close())
 	}
-	if err := s.secure(c, m, name, port, conf); err != nil {
+	if err := m.secure(s, c, name, port, conf); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (s *Sender) mailTLS(name string) *tls.Config {
+func mailTLS(base *tls.Config, name string) *tls.Config {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.TLS != nil {
-		conf = s.TLS.Clone()
+	if base != nil {
+		conf = base.Clone()
 	}
 	conf.ServerName = name
 	return conf
 }
 
 // secure starts TLS and logs in. It refuses a remote server without TLS.
-func (s *Sender) secure(c *smtp.Client, m document.Mail, name, port string, conf *tls.Config) error {
+func (m *mailing) secure(s *Sender, c *smtp.Client, name, port string, conf *tls.Config) error {
 	if port != tlsPort {
 		if can, _ := c.Extension("STARTTLS"); can {
 			if err := c.StartTLS(conf); err != nil {
@@ -132,7 +155,7 @@ func nearby(name string) bool {
 }
 
 // letter returns the mail. Texts of a notice appear in its headers only encoded.
-func letter(m document.Mail, n document.Notice, from *mail.Address) []byte {
+func (m *mailing) letter(n document.Notice, from *mail.Address) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
 		fmt.Fprintf(&out, "%s: %s\r\n", name, strings.Map(oneLine, value))

@@ -113,7 +113,7 @@ func showNotifications(s *cli.Printer, p document.NotificationPage) {
 			last = hubclient.AgoText(s, n.Last)
 		}
 		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.SelectedKinds(n.Rule), ","),
-			cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds),
+			cmp.Or(strings.Join(n.Rule.Select, ","), "all"), n.Rule.Recipient(), strconv.Itoa(n.Holds),
 			strconv.FormatUint(n.Sent, 10), last, n.Error})
 		for _, w := range n.Waiting {
 			why := cmp.Or(w.Error, "is sent soon")
@@ -128,18 +128,6 @@ func showNotifications(s *cli.Printer, p document.NotificationPage) {
 		s.Printf("\n")
 		s.Style().Table(s.App.Stdout, []string{"NOTICE", "RULE", "SINCE", "TRIES", "SUBJECT", "STATE"}, waiting)
 	}
-}
-
-func destination(r document.Notification) string {
-	switch {
-	case r.Webhook != nil:
-		return cmp.Or(r.Webhook.URL, "URL in "+r.Webhook.File)
-	case r.Mail != nil:
-		return strings.Join(r.Mail.To, ",")
-	case r.Command != nil:
-		return strings.Join(append([]string{r.Command.Program}, r.Command.Args...), " ")
-	}
-	return ""
 }
 
 // notifyFlags are the flags of a rule.
