@@ -47,14 +47,21 @@ waiting = ./test/e2e ./internal/fleet/hub ./internal/fleet/bus
 # slower. Do not exclude packages with generics or atomics: the linker shares such code.
 testflags = -race -vet=off -ldflags=-w -gcflags=modernc.org/sqlite/lib=-race=false -p 3 -parallel 4
 
-# These packages test the source, the documents and the examples. The race detector would make them
-# six times slower, and other tests run the same code of fettle with it.
-plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs
-raced = $(waiting) $$(go list ./... | grep -v $(patsubst ./%,-e '/%$$',$(plain)))
+# The race detector makes tests three to ten times slower. These packages run without it: those that test
+# the source, the documents and the examples; those that test the program, not its packages; and pure
+# packages, which start no goroutine. TestPlainPackages checks the list.
+plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
+	./test/bench ./test/campaign ./test/crash ./test/fire ./test/histories ./test/lock ./test/outside ./test/secrets \
+	./internal/compile ./internal/plan ./internal/step ./internal/catalog ./internal/kind/... \
+	./internal/lang/syntax ./internal/lang/functions ./internal/lang/source ./internal/lang/query ./internal/lang/eval \
+	./internal/lang/incremental ./internal/lang/front/... \
+	./internal/image ./internal/debver ./internal/fleet/assign ./internal/fleet/selection ./internal/fleet/clone \
+	./internal/fleet/agent/machine
 
 test: setup
-	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(raced); raced=$$?; \
-	go test -vet=off -ldflags=-w $(plain) && \
+	plain=$$(go list $(plain)); \
+	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(waiting) $$(go list ./... | grep -vxF "$$plain"); raced=$$?; \
+	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 30m $$plain && \
 	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub && exit $$raced
 
 # The second run repeats only the tests on real hosts, on the release that make test runs

@@ -57,7 +57,7 @@ func over(t *testing.T, x executor.Executor, bytes int64, f func(*wire.Client)) 
 }
 
 const (
-	wholeContent = 24 << 20
+	wholeContent = 12 << 20
 	plenty       = 1 << 40
 	// underWay is what may have been sent and not have come: a window, and what is said
 	// besides.

@@ -304,7 +304,7 @@ func (d *damaging) rounds() int {
 	if os.Getenv("FETTLE_LONG") != "" {
 		return 1000
 	}
-	return 150
+	return 60
 }
 
 // subsets deletes each subset of the files that tell of runs.
