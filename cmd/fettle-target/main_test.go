@@ -37,6 +37,7 @@ func TestSmall(t *testing.T) {
 		{"log --root " + root, "nothing"},
 		{"rollback --root " + root, "nothing is applied"},
 		{"status -t web1 -C ../../examples/company", "This is the program that fettle brings to a target"},
+		{"status --fleet", "use your workstation"},
 		{"serve-stdio --frm x", "cannot read the flags"},
 		{"watch-confirmation --from 0 --root " + root, ""},
 	} {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +56,7 @@ its hub.`,
 				if err := cli.Aside(c, "--fleet"); err != nil {
 					return err
 				}
-				return s.App.Commands.FleetStatus(c.Context(), s.Printer, watch)
+				return fleetStatus(c.Context(), s.Printer, watch)
 			}
 			if s.IsMany() {
 				return statusMany(c.Context(), s, many)
@@ -74,11 +75,16 @@ its hub.`,
 		},
 	}
 	many.Flags(c)
-	if s.App.Commands.FleetStatus != nil {
-		c.Flags().BoolVar(&onFleet, "fleet", false, "show the fleet, through the hub")
-		cli.WatchFlag(c, &watch)
-	}
+	c.Flags().BoolVar(&onFleet, "fleet", false, "show the fleet, through the hub")
+	cli.WatchFlag(c, &watch)
 	return c
+}
+
+func fleetStatus(ctx context.Context, s *cli.Printer, watch bool) error {
+	if s.App.Commands.FleetStatus == nil {
+		return errors.New("cannot show the fleet: this is the binary for targets. Use your workstation, or the hub")
+	}
+	return s.App.Commands.FleetStatus(ctx, s, watch)
 }
 
 func statusJSON(st executor.Status) StatusDoc {
