@@ -41,7 +41,7 @@ var ErrChanges = errors.New("there are changes")
 // a check and was then undone counts as rolled back.
 func ExitCode(err error) int {
 	var locked *host.LockedError
-	var own ErrExit
+	var own ProgramExit
 	switch {
 	case err == nil:
 		return ExitOK
@@ -94,7 +94,7 @@ func byName(ctx context.Context, err error) error {
 	return fmt.Errorf("cannot continue: %w", cause)
 }
 
-// ErrExit is the exit code of a command that ran on one target.
-type ErrExit int
+// ProgramExit is the exit code of a command that ran on one target.
+type ProgramExit int
 
-func (e ErrExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
+func (e ProgramExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }

@@ -157,9 +157,9 @@ func refuseOthers(c *cobra.Command, what string, used []string) error {
 	return Misused(Refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what)))
 }
 
-// Aside refuses what a mode of a command does not use: global flags other than --json and
+// AllowOnly refuses what a mode of a command does not use: global flags other than --json and
 // these.
-func Aside(c *cobra.Command, mode string, used ...[]string) error {
+func AllowOnly(c *cobra.Command, mode string, used ...[]string) error {
 	return refuseOthers(c, c.CommandPath()+" "+mode, slices.Concat(alwaysUsed(), []string{"json"}, slices.Concat(used...)))
 }
 

@@ -322,8 +322,8 @@ func firstOf(text string) string {
 	return line
 }
 
-// WantedFor compiles what a member should be, from a repository that is open.
-func (cr *TargetSet) WantedFor(ctx context.Context, m *Member) (executor.Request, error) {
+// RequestFor compiles what a member should be, from a repository that is open.
+func (cr *TargetSet) RequestFor(ctx context.Context, m *Member) (executor.Request, error) {
 	if cr.Source.None != nil {
 		return executor.Request{}, cr.Source.None
 	}

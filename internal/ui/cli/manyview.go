@@ -158,7 +158,7 @@ func (cr *TargetSet) Finish(verb string, all map[string]Outcome, words map[fanou
 		for name, o := range all {
 			became[name] = o.Status.String()
 		}
-		cr.Session.Note(became)
+		cr.Session.RecordInHistory(became)
 	}
 	return err
 }

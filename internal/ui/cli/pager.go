@@ -32,8 +32,8 @@ func (s *Printer) Paged(ctx context.Context, print func() error) error {
 	return errors.Join(err, werr)
 }
 
-// WithPaged is withExecutor for a function that prints to Stdout and asks no questions.
-func WithPaged(ctx context.Context, s *Session, do func(x executor.Executor) error) error {
+// WithPagedOutput is withExecutor for a function that prints to Stdout and asks no questions.
+func WithPagedOutput(ctx context.Context, s *Session, do func(x executor.Executor) error) error {
 	return WithExecutor(ctx, s, func(x executor.Executor) error {
 		return s.Paged(ctx, func() error { return do(x) })
 	})

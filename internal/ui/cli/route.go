@@ -51,7 +51,7 @@ func (l *links) wayTo(t query.Target, here bool) (way, error) {
 	case here:
 		return way{here: true}, nil
 	}
-	return way{}, NoWay(t.Name)
+	return way{}, NoConnection(t.Name)
 }
 
 // isHere tells whether a target of a repository to which nothing leads is this machine: it
@@ -65,8 +65,8 @@ func (s *Session) isHere(name string, all []query.Target) bool {
 	return err == nil && short == host
 }
 
-// NoWay refuses a target that is not this machine and that nothing leads to.
-func NoWay(target string) error {
+// NoConnection refuses a target that is not this machine and that nothing leads to.
+func NoConnection(target string) error {
 	return Refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /",
 		fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
 }

@@ -22,13 +22,13 @@ func (s *Printer) User() string { return here.User(s.App.Env, s.App.Login) }
 func (s *Printer) from() string {
 	if c := s.App.Env("SSH_CONNECTION"); c != "" {
 		address, _, _ := strings.Cut(c, " ")
-		return Join("ssh", address, s.App.Terminal.Name)
+		return JoinWords("ssh", address, s.App.Terminal.Name)
 	}
 	if s.App.Env("INVOCATION_ID") != "" && !s.App.Terminal.In {
 		return "service"
 	}
 	if s.App.Terminal.In {
-		return Join("terminal", s.App.Terminal.Name)
+		return JoinWords("terminal", s.App.Terminal.Name)
 	}
 	return "script"
 }

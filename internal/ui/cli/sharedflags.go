@@ -18,8 +18,8 @@ func ReasonFlag(c *cobra.Command, reason *string) {
 	c.Flags().StringVar(reason, "reason", "", "record `TEXT` as the reason, for other operators")
 }
 
-// CrossFlag defines --cross-irreversible, the consent of the user to changes without an inverse.
-func CrossFlag(c *cobra.Command, cross *bool, text string) {
+// CrossIrreversibleFlag defines --cross-irreversible, the consent of the user to changes without an inverse.
+func CrossIrreversibleFlag(c *cobra.Command, cross *bool, text string) {
 	c.Flags().BoolVar(cross, "cross-irreversible", false, text)
 }
 

@@ -235,9 +235,9 @@ func (s *Session) Warnings(ds diag.List) {
 	}
 }
 
-// Wanted compiles the target at the requested revision. closing closes the repository, which provides
+// Request compiles the target at the requested revision. closing closes the repository, which provides
 // the content of blobs until then. A list for a machine has no placeholders of secrets.
-func (s *Session) Wanted(ctx context.Context, forMachine bool) (req executor.Request, closing func(), err error) {
+func (s *Session) Request(ctx context.Context, forMachine bool) (req executor.Request, closing func(), err error) {
 	src, err := s.HubAccess.Open(ctx)
 	if err == nil {
 		err = src.None

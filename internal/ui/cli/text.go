@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 )
 
-// Join joins the words that are not empty with blanks.
-func Join(words ...string) string {
+// JoinWords joins the words that are not empty with blanks.
+func JoinWords(words ...string) string {
 	var out []string
 	for _, w := range words {
 		if w != "" {

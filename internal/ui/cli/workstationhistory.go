@@ -22,8 +22,8 @@ type historyEntry struct {
 	Targets map[string]string `json:"targets"` // what became of each; "" is this machine
 }
 
-// HereDoc is the history of this workstation.
-type HereDoc struct {
+// WorkstationHistoryDoc is the history of this workstation.
+type WorkstationHistoryDoc struct {
 	Format  string         `json:"format"` // fettle.here/1
 	Entries []historyEntry `json:"deeds"`  // newest first
 }
@@ -40,9 +40,9 @@ func hereFile(s *Printer) string {
 // and the one before it are kept.
 const maxHere = 4 << 20
 
-// Note adds a line to the history of this workstation. If this fails, the command, which has run,
+// RecordInHistory adds a line to the history of this workstation. If this fails, the command, which has run,
 // still succeeds.
-func (s *Session) Note(targets map[string]string) {
+func (s *Session) RecordInHistory(targets map[string]string) {
 	file := hereFile(s.Printer)
 	if file == "" {
 		return
@@ -102,8 +102,8 @@ func historyEntries(s *Printer) ([]historyEntry, error) {
 	return out, nil
 }
 
-// LogHere shows what was done from here.
-func LogHere(s *Printer, limit int) error {
+// ShowWorkstationHistory shows what was done from here.
+func ShowWorkstationHistory(s *Printer, limit int) error {
 	all, err := historyEntries(s)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func LogHere(s *Printer, limit int) error {
 		newest = append(newest, all[i])
 	}
 	if s.JSON {
-		return s.Document(HereDoc{Format: "fettle.here/1", Entries: newest})
+		return s.Document(WorkstationHistoryDoc{Format: "fettle.here/1", Entries: newest})
 	}
 	if len(newest) == 0 {
 		s.Printf("No operation on targets was started from here yet.\n")

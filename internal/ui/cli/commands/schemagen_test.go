@@ -39,7 +39,7 @@ func documents() map[string]any {
 		"fettle.targets/1": cli.TargetsDoc{},
 		"fettle.facts/1":   once.FactsDoc{},
 		"fettle.command/1": once.CommandDoc{}, "fettle.actions/1": once.ActionsDoc{}, "fettle.ran/2": hostcmd.RanDoc{},
-		"fettle.here/1": cli.HereDoc{}, "fettle.parts/1": once.PartsDoc{},
+		"fettle.here/1": cli.WorkstationHistoryDoc{}, "fettle.parts/1": once.PartsDoc{},
 		"fettle.login/1":          hubclient.LoginDoc{},
 		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{},
 		document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{},

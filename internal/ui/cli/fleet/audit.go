@@ -73,7 +73,7 @@ func showAudit(s *cli.Printer, p document.AuditPage) {
 			from = "the hub's own host"
 		}
 		s.Style().Line(s.App.Stdout, s.Moment(r.At), r.User,
-			cli.Join(r.Operation, hubclient.Parted("on ", r.Object), r.Outcome,
+			cli.JoinWords(r.Operation, hubclient.Parted("on ", r.Object), r.Outcome,
 				hubclient.Parted("from ", from))+hubclient.Parted(": ", r.Reason))
 	}
 }

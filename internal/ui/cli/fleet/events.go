@@ -106,7 +106,7 @@ func followEvents(ctx context.Context, s *cli.Printer, hub *client.Client, q rou
 
 func showEvents(s *cli.Printer, all []document.Event) {
 	for _, e := range all {
-		what := cli.Join(e.Kind, e.Module, hubclient.Parted("run ", number(e.Run)),
+		what := cli.JoinWords(e.Kind, e.Module, hubclient.Parted("run ", number(e.Run)),
 			hubclient.Parted("changes ", number(e.Changes)),
 			hubclient.Parted("by ", e.By))
 		said := cmp.Or(e.Error, e.Text)

@@ -57,7 +57,7 @@ func showFleet(s *cli.Printer, st document.Status, h document.Health, r document
 		hub = []string{"healthy"}
 	}
 	for _, p := range r.Repositories {
-		at := cli.Join(hubclient.Short(p.Commit), p.Subject, hubclient.Parted("on ", p.Branch))
+		at := cli.JoinWords(hubclient.Short(p.Commit), p.Subject, hubclient.Parted("on ", p.Branch))
 		if p.Error != "" {
 			at += "\n" + p.Error + ", since " + s.Moment(p.Read)
 		}

@@ -135,21 +135,21 @@ func pinText(p *fleet.Pin) string {
 	if p == nil {
 		return ""
 	}
-	return cli.Join("pinned to", p.Ref, p.Module)
+	return cli.JoinWords("pinned to", p.Ref, p.Module)
 }
 
 func suspectText(p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
-	return cli.Join("suspect:", p.Reason)
+	return cli.JoinWords("suspect:", p.Reason)
 }
 
 func suspectOf(s *cli.Printer, p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
-	return cli.Join(p.Reason, "by", p.By) + hubclient.Parted(", ", s.Moment(p.Since*1e9))
+	return cli.JoinWords(p.Reason, "by", p.By) + hubclient.Parted(", ", s.Moment(p.Since*1e9))
 }
 
 // copiesText lists the hosts that have the identity of a target, one in each line.
@@ -159,7 +159,7 @@ func copiesText(s *cli.Printer, p *fleet.Suspicion) string {
 	}
 	var lines []string
 	for _, c := range p.Copies {
-		lines = append(lines, cli.Join(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id",
+		lines = append(lines, cli.JoinWords(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id",
 			cmp.Or(c.Machine, "unknown"))+hubclient.Parted(", claimed ", s.Moment(c.Seen*1e9)))
 	}
 	return strings.Join(lines, "\n")
@@ -193,7 +193,7 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 	s.Style().Pairs(s.App.Stdout, []render.Pair{
 		{Name: "target", Value: t.Name},
 		{Name: "identity", Value: string(t.ID)},
-		{Name: "standing", Value: cli.Join(string(t.Standing), hubclient.Parted("by ", d.By))},
+		{Name: "standing", Value: cli.JoinWords(string(t.Standing), hubclient.Parted("by ", d.By))},
 		{Name: "state", Value: string(t.State)},
 		{Name: "error", Value: t.Error},
 		{Name: "suspect", Value: suspectOf(s, t.Suspect)},

@@ -111,7 +111,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	c.Flags().BoolVar(&s.OverrideAgent, "override-agent", false,
 		"also apply to hosts whose agent has another assignment; the agent undoes it later")
 	s.AdoptFlag(c)
-	cli.CrossFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
+	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
@@ -126,7 +126,7 @@ func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error 
 		return err
 	}
 	if len(a) == 1 {
-		if err := cli.Aside(c, "PLAN", cli.ChangeFlags()); err != nil {
+		if err := cli.AllowOnly(c, "PLAN", cli.ChangeFlags()); err != nil {
 			return err
 		}
 		if f.Guards() != executor.IsolatedGuards {
@@ -138,7 +138,7 @@ func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error 
 		}
 		return applySaved(ctx, s, f, o, a[0])
 	}
-	req, closing, err := s.Wanted(ctx, true)
+	req, closing, err := s.Request(ctx, true)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func printCommand(s *cli.Printer, c journal.Command) {
 		{Name: "outcome", Value: howCommandEnded(c) + took},
 		{Name: "error", Value: c.Error},
 		{Name: "started", Value: s.Moment(c.Started)},
-		{Name: "by", Value: cli.Join(c.User, "("+c.From+")", processText(c.PID))},
+		{Name: "by", Value: cli.JoinWords(c.User, "("+c.From+")", processText(c.PID))},
 		{Name: "typed", Value: c.Typed},
 		{Name: "as", Value: c.As},
 		{Name: "in", Value: c.Dir},

@@ -46,7 +46,7 @@ Exits with code 2 if there are differences.`,
 			if s.IsMany() {
 				return driftMany(c.Context(), s, f, many, o)
 			}
-			return cli.WithPaged(c.Context(), s, func(x executor.Executor) error {
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
 				p, err := x.Drift(c.Context(), o)
 				if err != nil {
 					return err

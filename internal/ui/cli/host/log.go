@@ -31,15 +31,15 @@ func NewLog(s *cli.Session) *cobra.Command {
 		Args:    cli.Args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if here {
-				if err := cli.Aside(c, "--here"); err != nil {
+				if err := cli.AllowOnly(c, "--here"); err != nil {
 					return err
 				}
-				return cli.LogHere(s.Printer, limit)
+				return cli.ShowWorkstationHistory(s.Printer, limit)
 			}
 			if s.IsMany() && len(a) == 0 {
 				return logMany(c.Context(), s, many, limit)
 			}
-			return cli.WithPaged(c.Context(), s, func(x executor.Executor) error {
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
 				if len(a) == 1 {
 					return showOne(s.Printer, c, x, a)
 				}

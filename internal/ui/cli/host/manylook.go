@@ -68,7 +68,7 @@ func statusMany(ctx context.Context, s *cli.Session, many cli.ManyFlags) error {
 }
 
 func statusLine(s *cli.Printer, st executor.Status) string {
-	return cli.Join(statusRow(s, statusJSON(st))...)
+	return cli.JoinWords(statusRow(s, statusJSON(st))...)
 }
 
 // statusRow is the applied state, the result of the last run, and the pending decision of a user.

@@ -26,7 +26,7 @@ type seen struct {
 func wantedPlan(cr *cli.TargetSet, c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *cli.Member,
 	executor.Executor) (*seen, error) {
 	return func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
-		req, err := cr.WantedFor(ctx, m)
+		req, err := cr.RequestFor(ctx, m)
 		if err != nil {
 			return nil, err
 		}

@@ -137,14 +137,14 @@ func runPlan(s *cli.Session, c *cobra.Command, f PlanFlags) error {
 	if s.IsMany() {
 		return planMany(s, c, f)
 	}
-	req, closing, err := s.Wanted(ctx, true)
+	req, closing, err := s.Request(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer closing()
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.NoRepair, req.Policy), f.Wants(s.Printer), f.Verify
 	req.Guards = f.Guards()
-	return cli.WithPaged(ctx, s, func(x executor.Executor) error { return ShowPlan(ctx, s, x, req, f) })
+	return cli.WithPagedOutput(ctx, s, func(x executor.Executor) error { return ShowPlan(ctx, s, x, req, f) })
 }
 
 // tellNotes shows which parts of the state directory were lost or damaged and rebuilt.

@@ -231,7 +231,7 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 		error) {
 		was := saved.plans[m.Target]
 		if was.Far && m.Remote == nil && !cli.IsThisHost(s.Printer, m.Target) {
-			return nil, cli.Unreachable(cli.NoWay(m.Target))
+			return nil, cli.Unreachable(cli.NoConnection(m.Target))
 		}
 		req := was.Request
 		req.Diffs, req.Verify = f.Wants(cr.Session.Printer), req.Verify || f.Verify

@@ -33,7 +33,7 @@ func NewShow(s *cli.Session) *cobra.Command {
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    cli.Args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return cli.WithPaged(c.Context(), s, func(x executor.Executor) error { return showOne(s.Printer, c, x, a) })
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error { return showOne(s.Printer, c, x, a) })
 		},
 	}
 }
@@ -96,7 +96,7 @@ func showRun(s *cli.Printer, shown executor.Shown) error {
 		{Name: "outcome", Value: cli.OutcomeOf(i) + took + fmt.Sprintf(", %d changed", i.Changed)},
 		{Name: "error", Value: i.Error},
 		{Name: "started", Value: s.Moment(i.Started)},
-		{Name: "by", Value: cli.Join(h.User, "("+h.From+")", processText(h.PID))},
+		{Name: "by", Value: cli.JoinWords(h.User, "("+h.From+")", processText(h.PID))},
 		{Name: "command", Value: h.Command},
 		{Name: "target", Value: h.Target},
 		{Name: "revision", Value: render.Style{}.Revision(h.Revision)},
@@ -114,10 +114,10 @@ func showRun(s *cli.Printer, shown executor.Shown) error {
 func partsText(r repo.Revision) string {
 	var lines []string
 	for _, p := range r.Parts {
-		line := cli.Join(cmp.Or(p.Directory, "(root)"), render.Style{}.Revision(repo.Revision{Commit: p.Commit,
+		line := cli.JoinWords(cmp.Or(p.Directory, "(root)"), render.Style{}.Revision(repo.Revision{Commit: p.Commit,
 			Subject: p.Subject}))
 		if p.Branch != r.Branch {
-			line = cli.Join(line, "on "+p.Branch)
+			line = cli.JoinWords(line, "on "+p.Branch)
 		}
 		lines = append(lines, line)
 	}

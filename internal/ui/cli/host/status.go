@@ -53,7 +53,7 @@ its hub.`,
 					"cannot watch the state of one host: --watch needs --fleet")
 			}
 			if onFleet {
-				if err := cli.Aside(c, "--fleet"); err != nil {
+				if err := cli.AllowOnly(c, "--fleet"); err != nil {
 					return err
 				}
 				return fleetStatus(c.Context(), s.Printer, watch)
@@ -108,7 +108,7 @@ func showStatus(s *cli.Printer, st executor.Status) {
 	plain := render.Style{}
 	applied := "nothing yet"
 	if st.State.Run > 0 {
-		applied = cli.Join(render.RunName(st.State.Run), plain.Revision(st.State.Revision))
+		applied = cli.JoinWords(render.RunName(st.State.Run), plain.Revision(st.State.Revision))
 	}
 	managed := ""
 	if st.State.Run > 0 {

@@ -11,7 +11,7 @@ import (
 
 // RevisionText is a revision in one line: commit, branch, and age.
 func RevisionText(r *fleet.Revision) string {
-	return cli.Join(Short(r.Commit), r.Subject, Parted("on ", r.Branch))
+	return cli.JoinWords(Short(r.Commit), r.Subject, Parted("on ", r.Branch))
 }
 
 // Short is the abbreviated commit.

@@ -41,7 +41,7 @@ func alone(ctx context.Context, s *cli.Session, e hostTask) error {
 	return withNamed(ctx, s, e.looks, func(x executor.Executor) error {
 		o := e.one(ctx, &cli.Member{Session: s}, x)
 		if !e.looks {
-			s.Note(map[string]string{s.Named(): o.Status.String()})
+			s.RecordInHistory(map[string]string{s.Named(): o.Status.String()})
 		}
 		if s.JSON {
 			cli.TargetLine(s.Printer, s.Named(), o)

@@ -89,7 +89,7 @@ apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`
 func runProgram(s *cli.Session, c *cobra.Command, f RunningFlags, a []string) error {
 	switch {
 	case f.list:
-		if err := cli.Aside(c, "--list", cli.CompileFlags(), []string{"target", "via"}); err != nil {
+		if err := cli.AllowOnly(c, "--list", cli.CompileFlags(), []string{"target", "via"}); err != nil {
 			return err
 		}
 		return listRunnable(c.Context(), s)
@@ -102,7 +102,7 @@ func runProgram(s *cli.Session, c *cobra.Command, f RunningFlags, a []string) er
 	case c.ArgsLenAtDash() < 0:
 		return runNamed(c.Context(), s, f, a)
 	}
-	if err := cli.Aside(c, "-- PROGRAM", cli.ChangeFlags()); err != nil {
+	if err := cli.AllowOnly(c, "-- PROGRAM", cli.ChangeFlags()); err != nil {
 		return err
 	}
 	cmd, err := f.Command(a)
@@ -196,7 +196,7 @@ func runOne(ctx context.Context, s *cli.Session, f RunningFlags, cmd executor.Co
 			show = nil
 		}
 		res, err := cx.Command(ctx, cmd, s.RunOptions(), show)
-		s.Note(map[string]string{s.Named(): outcomeOfCommand(res, err).Status.String()})
+		s.RecordInHistory(map[string]string{s.Named(): outcomeOfCommand(res, err).Status.String()})
 		if errors.Is(err, context.Canceled) {
 			return cli.WithHint(err, "Its effects until then remain. See the history: fettle log")
 		}
@@ -250,5 +250,5 @@ func endOfOne(s *cli.Printer, r *executor.CommandResult, c executor.Command) err
 	case r.Exit < 0:
 		return fmt.Errorf("cannot continue: the command was stopped by a signal: %s", r.Signal)
 	}
-	return cli.Reported(cli.ErrExit(r.Exit))
+	return cli.Reported(cli.ProgramExit(r.Exit))
 }

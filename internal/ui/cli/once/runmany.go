@@ -70,7 +70,7 @@ func commandEach(ctx context.Context, cr *cli.TargetSet, names []string, json bo
 		if err == nil {
 			o.Doc = commandJSON(cmd, res)
 			if len(cr.Names) == 1 && res.Exit > 0 {
-				o.Err = cli.ErrExit(res.Exit)
+				o.Err = cli.ProgramExit(res.Exit)
 			}
 		}
 		switch {

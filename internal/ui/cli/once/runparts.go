@@ -279,7 +279,7 @@ func endOfParts(cr *cli.TargetSet, name string, total map[string]cli.Outcome, en
 	for t, o := range total {
 		became[t] = o.Status.String()
 	}
-	cr.Session.Note(became)
+	cr.Session.RecordInHistory(became)
 	cli.ShowCounts(cr.Session.Printer, "Ran "+name+" on", total, ranWords(), err)
 	if ended != "" {
 		cr.Session.Fail(errors.New(ended))

@@ -47,7 +47,7 @@ output.`,
 }
 
 func printList(ctx context.Context, s *cli.Session, bare bool) error {
-	req, closing, err := s.Wanted(ctx, false)
+	req, closing, err := s.Request(ctx, false)
 	if err != nil {
 		return err
 	}

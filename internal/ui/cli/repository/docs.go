@@ -200,9 +200,9 @@ func listDocs(s *cli.Printer, doc DocsDoc) {
 	for _, k := range doc.Kinds {
 		first := firstSentence(k.Doc)
 		if k.Directory != "" && k.Directory != "." {
-			first = cli.Join(first, "("+k.Directory+")")
+			first = cli.JoinWords(first, "("+k.Directory+")")
 		}
-		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: cli.Join(first, "")})
+		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: cli.JoinWords(first, "")})
 	}
 	docsSection(s, "Kinds of states (fettle docs KIND):", kinds)
 	for _, b := range doc.Blocks {
@@ -254,7 +254,7 @@ func showAnswer(s *cli.Printer, all DocsDoc, name string) error {
 	doc, found := all.about(name)
 	if !found {
 		if doc, found = all.search(name); !found {
-			return cli.Refuse(cli.Join(all.suggestion(name), "List all: fettle docs"),
+			return cli.Refuse(cli.JoinWords(all.suggestion(name), "List all: fettle docs"),
 				fmt.Sprintf("no kind, block, verb, action or command is called %q or mentions it", name))
 		}
 		if !s.JSON {
@@ -306,7 +306,7 @@ func showBlock(s *cli.Printer, b blockDoc) {
 }
 
 func showVerb(s *cli.Printer, v verbDoc) {
-	docsHead(s, cli.Join(v.Name, strings.Join(v.Args, " ")), v.Doc)
+	docsHead(s, cli.JoinWords(v.Name, strings.Join(v.Args, " ")), v.Doc)
 	showAttrs(s, "Keys:", v.Keys)
 }
 
@@ -329,7 +329,7 @@ func showAttrs(s *cli.Printer, title string, attrs []attrDoc) {
 		}
 		text := a.Doc
 		if note := strings.Trim(strings.Join(notes, "; "), "; "); note != "" {
-			text = cli.Join(text, "("+note+")")
+			text = cli.JoinWords(text, "("+note+")")
 		}
 		pairs = append(pairs, render.Pair{Name: "  " + a.Name, Value: text})
 	}

@@ -12,12 +12,12 @@ import (
 func listRunDocs(s *cli.Printer, doc DocsDoc) {
 	var pairs []render.Pair
 	for _, a := range doc.Actions {
-		pairs = append(pairs, render.Pair{Name: "  " + cli.Join(a.Called(), once.Usage(a.Params)), Value: orAsItSays(a.Doc)})
+		pairs = append(pairs, render.Pair{Name: "  " + cli.JoinWords(a.Called(), once.Usage(a.Params)), Value: orAsItSays(a.Doc)})
 	}
 	docsSection(s, "Actions, for fettle run (fettle docs ACTION):", pairs)
 	pairs = nil
 	for _, c := range doc.Commands {
-		pairs = append(pairs, render.Pair{Name: "  " + cli.Join(c.Name, once.Usage(c.Params)), Value: orAsItSays(c.Doc)})
+		pairs = append(pairs, render.Pair{Name: "  " + cli.JoinWords(c.Name, once.Usage(c.Params)), Value: orAsItSays(c.Doc)})
 	}
 	docsSection(s, "Commands, for fettle run (fettle docs COMMAND):", pairs)
 }
@@ -52,7 +52,7 @@ func showRunDocs(s *cli.Printer, doc DocsDoc) {
 		}
 		docsHead(s, a.Called(), orAsItSays(a.Doc))
 		showParams(s, a.Params)
-		s.Printf("\nRun it: %s\n", cli.Join("fettle run -t TARGET", a.Called(), once.Usage(a.Params)))
+		s.Printf("\nRun it: %s\n", cli.JoinWords("fettle run -t TARGET", a.Called(), once.Usage(a.Params)))
 		if a.Source != once.BuiltIn {
 			s.Printf("Declared at %s; %s.\n", a.Source, whoHas(a.Targets))
 		}
@@ -61,7 +61,7 @@ func showRunDocs(s *cli.Printer, doc DocsDoc) {
 		docsHead(s, c.Name, orAsItSays(c.Doc))
 		showParams(s, c.Params)
 		s.Printf("\nParts: %s.\n\nRun it: %s\n", strings.Join(c.Parts, ", "),
-			cli.Join("fettle run", c.Name, once.Usage(c.Params)))
+			cli.JoinWords("fettle run", c.Name, once.Usage(c.Params)))
 		if c.Source != once.BuiltIn {
 			s.Printf("Declared at %s.\n", c.Source)
 		}

@@ -51,7 +51,7 @@ value from a run is shown with the command that provides the value.`,
 		Args:    cli.Args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 2 && (a[0] == "var" || a[0] == "module") {
-				if err := cli.Aside(c, a[0], cli.CompileFlags(), []string{"target"}); err != nil {
+				if err := cli.AllowOnly(c, a[0], cli.CompileFlags(), []string{"target"}); err != nil {
 					return err
 				}
 			}
@@ -62,12 +62,12 @@ value from a run is shown with the command that provides the value.`,
 				case "module":
 					return explainModule(c.Context(), s, a[1])
 				}
-				if err := cli.Aside(c, "TARGET MODULE"); err != nil {
+				if err := cli.AllowOnly(c, "TARGET MODULE"); err != nil {
 					return err
 				}
 				return explainOnHub(c.Context(), s.Printer, a[0], a[1])
 			}
-			return cli.WithPaged(c.Context(), s, func(x executor.Executor) error { return explain(c.Context(), s, x, a[0]) })
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error { return explain(c.Context(), s, x, a[0]) })
 		},
 	}
 }

@@ -212,7 +212,7 @@ func explanationPairs(s *cli.Printer, e explanation) []render.Pair {
 		if e.Part != "" {
 			of = "of " + cmp.Or(strings.TrimPrefix(e.Part, "."), "the root")
 		}
-		pairs = append(pairs, render.Pair{Name: "  commit", Value: cli.Join(render.Style{}.Revision(*c), of)},
+		pairs = append(pairs, render.Pair{Name: "  commit", Value: cli.JoinWords(render.Style{}.Revision(*c), of)},
 			render.Pair{Name: "  author", Value: c.Author})
 	}
 	if r := e.Run; r != nil {
@@ -275,9 +275,9 @@ func showVariable(s *cli.Printer, v cli.Variable) {
 		value = "(no value)"
 	}
 	s.Printf("%s = %s\n", render.Escape(v.Name), render.Escape(value))
-	pairs := []render.Pair{{Name: "  declared", Value: cli.Join(v.Source, "("+v.Type+", "+v.Module+")")}}
+	pairs := []render.Pair{{Name: "  declared", Value: cli.JoinWords(v.Source, "("+v.Type+", "+v.Module+")")}}
 	for i, l := range v.Layers {
-		text := cli.Join(l.Value, l.Source)
+		text := cli.JoinWords(l.Value, l.Source)
 		if l.Merge != "" {
 			text += "  (merged, " + l.Merge + ")"
 		}

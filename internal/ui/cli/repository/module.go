@@ -102,7 +102,7 @@ and the states.`,
 			}
 			if !onFleet {
 				return listModules(c.Context(), s)
-			} else if err := cli.Aside(c, "--fleet"); err != nil {
+			} else if err := cli.AllowOnly(c, "--fleet"); err != nil {
 				return err
 			}
 			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Modules(), showFleetModules)

@@ -252,7 +252,7 @@ func newStepsApply(s *cli.Session) *cobra.Command {
 	f.Flags(c)
 	f.Arms(c)
 	s.AdoptFlag(c)
-	cli.CrossFlag(c, &cross, "allow changes that cannot be undone, such as a purge of a package")
+	cli.CrossIrreversibleFlag(c, &cross, "allow changes that cannot be undone, such as a purge of a package")
 	return c
 }
 
