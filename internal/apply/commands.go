@@ -27,21 +27,20 @@ func (r *successor) notDone(entries map[addr.Addr]journal.Entry, i int) {
 }
 
 // undoOf returns Entry.Undo of a command that replaces an earlier version.
-func undoOf(old, e journal.Entry) string {
+func undoOf(old, e journal.Entry) step.Step {
 	switch {
-	case old.Step == e.Step:
+	case old.Step.Same(e.Step):
 		return old.Undo
 	case hasUndo(e.Step):
-		return ""
+		return step.Step{}
 	case hasUndo(old.Step):
 		return old.Step
 	}
 	return old.Undo
 }
 
-// hasUndo reports whether a line is an EXEC step with an undo command.
-func hasUndo(line string) bool {
-	s := stepOf(plan.Change{Step: line})
+// hasUndo reports whether a step is a command with an undo.
+func hasUndo(s step.Step) bool {
 	return s.Verb == step.Exec && s.Get("undo") != ""
 }
 
@@ -60,7 +59,7 @@ func outputOf(old, e journal.Entry, left image.Image) *string {
 	if left.Exec != nil && left.Exec.Output != nil {
 		return left.Exec.Output
 	}
-	if old.Step == e.Step {
+	if old.Step.Same(e.Step) {
 		return old.Output
 	}
 	return nil

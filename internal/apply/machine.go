@@ -66,7 +66,7 @@ const (
 // executes the operation from Next and reports the result with Set.
 type Machine struct {
 	changes []plan.Change
-	steps   []step.Step // parsed once, by index
+	steps   []step.Step // by index
 	status  []Status
 	trees   map[string]bool           // paths that are restored with all content below
 	sizes   func(digest string) int64 // size in bytes of the content to stage
@@ -91,16 +91,9 @@ func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine
 
 // stepOf returns the step of a change: the desired one, or otherwise the one to undo.
 func stepOf(c plan.Change) step.Step {
-	line := c.Step
-	if line == "" {
-		line = c.Applied
-	}
-	l, _ := step.Parse("", []byte(line))
-	if len(l) != 1 {
-		return step.Step{}
-	}
-	l[0].Source = c.Source
-	return l[0]
+	s := c.StepOrApplied()
+	s.Source = c.Source
+	return s
 }
 
 // Set records the result of a change.

@@ -17,11 +17,11 @@ import (
 // "file", "tree", "link".
 func change(t *testing.T, action plan.Action, line, from, to string) plan.Change {
 	t.Helper()
-	l, ds := step.Parse("list", []byte(line))
-	if ds.HasErrors() {
-		t.Fatal(ds)
+	s, err := step.ParseLine(line)
+	if err != nil {
+		t.Fatal(err)
 	}
-	c := plan.Change{Action: action, Addr: l[0].Addr(), Step: line}
+	c := plan.Change{Action: action, Addr: s.Addr(), Step: s}
 	if k := c.Addr.Kind(); k == addr.KindFile || k == addr.KindMeta || k == addr.KindEdit {
 		c.From, c.To = fileImage(from), fileImage(to)
 	}
@@ -152,7 +152,8 @@ func TestWhatIsFailedStays(t *testing.T) {
 	p := &plan.Plan{Changes: []plan.Change{
 		change(t, plan.Create, "USER a", "-", "-"), change(t, plan.Create, "USER b", "-", "-"),
 		change(t, plan.Create, "USER c", "-", "-"),
-		{Action: plan.Remove, Addr: "user:d", Applied: "USER d", Source: "list:7"}, {Action: plan.Remove, Addr: "user:e"},
+		{Action: plan.Remove, Addr: "user:d", Applied: step.Step{Verb: step.User, Args: []string{"d"}}, Source: "list:7"},
+		{Action: plan.Remove, Addr: "user:e"},
 	}}
 	m := apply.NewMachine(p, nil, nil)
 	m.Set(0, apply.Done)

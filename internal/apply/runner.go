@@ -139,9 +139,9 @@ func (r *Runner) inputOf(h journal.Header) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	var p plan.Plan
-	if err := journal.Unmarshal(text, &p); err != nil {
-		return Input{}, fmt.Errorf("cannot read its plan: %w", err)
+	p, err := plan.Read(text)
+	if err != nil {
+		return Input{}, fmt.Errorf("cannot read the plan of run %d: %w", h.Run, err)
 	}
 	if text, err = r.Store.ReadObject(h.List); err != nil {
 		return Input{}, err
@@ -154,7 +154,7 @@ func (r *Runner) inputOf(h journal.Header) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	in := Input{Plan: &p, List: list, Header: h, Base: base}
+	in := Input{Plan: p, List: list, Header: h, Base: base}
 	if h.Operation == journal.OpRollback {
 		goal, err := r.Store.StateAt(h.To)
 		if err != nil {
@@ -293,8 +293,7 @@ func (r *run) claimed() map[string]bool {
 	var before step.List
 	for _, e := range r.base.Entries {
 		if e.Addr.Kind() == addr.KindPkg {
-			l, _ := step.Parse("", []byte(e.Step))
-			before = append(before, l...)
+			before = append(before, e.Step)
 		}
 	}
 	return pkg.Wanted(before)

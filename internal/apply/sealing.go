@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"strings"
-
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/secret"
@@ -16,12 +14,7 @@ func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 	for _, some := range entries {
 		for _, e := range some {
 			sealedBefore(out, e)
-			if !strings.Contains(e.Step, "sealed") {
-				continue // parsing every step would cost more than searching its text
-			}
-			if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 {
-				sealedBy(out, l[0])
-			}
+			sealedBy(out, e.Step)
 		}
 	}
 	for _, l := range lists {

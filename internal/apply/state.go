@@ -65,7 +65,7 @@ func (r *successor) enter(entries map[addr.Addr]journal.Entry, i int) {
 	case plan.Drift, plan.Verify, plan.Wait:
 		return
 	case plan.Restore:
-		if c.Step == "" {
+		if c.Step.IsZero() {
 			return // a path that is not managed
 		}
 	}
@@ -91,9 +91,9 @@ func (r *successor) enter(entries map[addr.Addr]journal.Entry, i int) {
 // withoutPurge returns the entry of a directory that left the list, and stays while the list has paths
 // in it. Its other content is no longer purged.
 func withoutPurge(e journal.Entry) journal.Entry {
-	s := stepOf(plan.Change{Step: e.Step})
-	s.Attrs = slices.DeleteFunc(s.Attrs, func(a step.Attr) bool { return a.Key == "purge" })
-	e.Step = s.String()
+	s := e.Step
+	s.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a step.Attr) bool { return a.Key == "purge" })
+	e.Step = step.Step{Verb: s.Verb, Args: s.Args, Attrs: s.Attrs}.Stored()
 	return e
 }
 
@@ -187,7 +187,7 @@ func (r *successor) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry
 		if !ok {
 			continue
 		}
-		if s.Source != "" && e.Step == s.String() {
+		if s.Source != "" && e.Step.Same(s) {
 			e.Src = s.Source
 		}
 		take(e)
@@ -200,14 +200,14 @@ func (r *successor) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry
 // command is copied from the entry of the run: it covers the versions that ran since the origin.
 func (r *successor) asThen(e journal.Entry) journal.Entry {
 	then, ok := r.goal[e.Addr]
-	if !ok || then.Step != e.Step {
+	if !ok || !then.Step.Same(e.Step) {
 		return e
 	}
 	switch {
 	case e.Origin == nil:
 	case then.Adopted != nil:
 		then.Origin, then.Adopted = then.Adopted, nil
-	case then.Origin == nil && e.Undo != "": // only later versions of the command ran
+	case then.Origin == nil && !e.Undo.IsZero(): // only later versions of the command ran
 		then.Origin = e.Origin
 	}
 	then.Failed, then.Undo = then.Failed || e.Failed, e.Undo

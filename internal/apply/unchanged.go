@@ -65,7 +65,7 @@ func (r *forward) adopt(i int) error {
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
 	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec != nil ||
-		c.Step == "" || r.managed(c.Addr) {
+		c.Step.IsZero() || r.managed(c.Addr) {
 		return nil
 	}
 	r.effects[i].from, r.effects[i].to = now, now

@@ -67,7 +67,7 @@ type Result struct {
 // Output is a command whose output is used.
 type Output struct {
 	Addr addr.Addr
-	Step string // the step as a line; outputs of a different line are not used
+	Step step.Step // outputs of a different step are not used
 }
 
 // Deferred is a state that only a run can complete.

@@ -160,7 +160,7 @@ func (b *builder) outputs() []Output {
 	var out []Output
 	for _, a := range b.c.Results {
 		if i, ok := b.addrs[a]; ok && !b.items[i].held {
-			out = append(out, Output{Addr: a, Step: b.items[i].step.String()})
+			out = append(out, Output{Addr: a, Step: b.items[i].step.Stored()})
 		}
 	}
 	return out

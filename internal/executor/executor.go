@@ -110,8 +110,8 @@ func (r *Request) Identity() repo.Identity {
 // OutputRef is the output of a command that a repository uses.
 type OutputRef struct {
 	Addr addr.Addr
-	// Step is the text of the command's step. Outputs of a different text are ignored.
-	Step string
+	// Step is the step of the command. Outputs of a different step are ignored.
+	Step step.Step
 }
 
 // Known are the outputs of commands, by address. Like facts, they are inputs of a list.

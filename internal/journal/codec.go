@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"io"
@@ -102,8 +103,12 @@ func unescape(s string) string {
 	return out.String()
 }
 
-// mapStrings copies v with f done to every string in it, map keys included.
+// mapStrings copies v with f done to every string in it, map keys included. A type with its own text,
+// such as a step, is not changed: its text escapes bytes itself.
 func mapStrings(v reflect.Value, f func(string) string) reflect.Value {
+	if v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return v
+	}
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
 	case reflect.String:

@@ -49,6 +49,10 @@
 // state/*.json, current, frozen and armed are one line of JSON followed by a line "crc32c " with
 // eight hex digits that covers it.
 //
+// Steps are stored as their canonical text. A state with a step that this version does not know is
+// refused with a *StepError, which has the place of the step. The state is neither lost nor damaged, so
+// no other copy replaces it. A newer format is refused before its steps are read.
+//
 // JSON cannot represent arbitrary bytes, but paths contain them. In all these files a byte that is
 // not UTF-8 is written as the character U+10FF00 plus its value. Each byte of a character from
 // U+10FF80 to U+10FFFF is written in the same way. Marshal and Unmarshal do this.

@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
 )
 
 // marshalState returns the output of Marshal for st, byte for byte. A state has an entry for every
@@ -50,7 +51,7 @@ func (o *object) state(k string, st *State) {
 func (o *object) entry(e *Entry) {
 	o.b = append(o.b, '{')
 	o.text("a", string(e.Addr), true)
-	o.text("s", e.Step, true)
+	o.text("s", e.Step.String(), true)
 	o.text("src", e.Src, false)
 	o.image("o", e.Origin)
 	o.image("ad", e.Adopted)
@@ -63,7 +64,7 @@ func (o *object) entry(e *Entry) {
 	if e.Failed {
 		o.b = append(o.b, `,"fail":true`...)
 	}
-	o.text("undo", e.Undo, false)
+	o.text("undo", e.Undo.String(), false)
 	o.b = append(o.b, '}')
 }
 
@@ -107,6 +108,7 @@ type scanner struct {
 	rest   string
 	bad    bool
 	absent *image.Image // one for all: states are never changed
+	lines  step.LineReader
 }
 
 func (s *scanner) skip(what string) bool {
@@ -132,6 +134,12 @@ func (s *scanner) text() string {
 		return s.unescaped(`"` + whole)
 	}
 	return t
+}
+
+func (s *scanner) step() step.Step {
+	read, err := s.lines.Read(s.text())
+	s.bad = s.bad || err != nil
+	return read
 }
 
 func (s *scanner) unescaped(quoted string) (t string) {
@@ -173,7 +181,7 @@ func (s *scanner) entry() (e Entry) {
 	s.expect(`{"a":"`)
 	e.Addr = addr.Addr(s.text())
 	s.expect(`,"s":"`)
-	e.Step = s.text()
+	e.Step = s.step()
 	if s.skip(`,"src":"`) {
 		e.Src = s.text()
 	}
@@ -196,7 +204,7 @@ func (s *scanner) entry() (e Entry) {
 	}
 	e.Failed = s.skip(`,"fail":true`)
 	if s.skip(`,"undo":"`) {
-		e.Undo = s.text()
+		e.Undo = s.step()
 	}
 	s.expect(`}`)
 	return e

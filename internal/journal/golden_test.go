@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files; a changed journal needs a new format number")
@@ -44,7 +45,8 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	if err := j.End(State{Format: 1, Run: 1, List: DigestOf(nil),
-		Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: "COPY …", Run: 1, FirstRun: 1, Origin: file}}},
+		Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: step.Step{Verb: step.Copy, Args: []string{"…"}}, Run: 1,
+			FirstRun: 1, Origin: file}}},
 		Record{Kind: Commit, Outcome: Failed}); err != nil {
 		t.Fatal(err)
 	}

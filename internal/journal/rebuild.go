@@ -42,7 +42,7 @@ func joinPieces(recs []Record) (st State, ok bool, err error) {
 			State State `json:"state"`
 		}
 		if err := Unmarshal(r.piece, &p); err != nil {
-			return State{}, false, err
+			return State{}, false, pieceFault(r.piece, err)
 		}
 		if p.State.Format != 0 {
 			st, ok = p.State, true
@@ -66,15 +66,17 @@ func (s *States) StateAt(run int) (State, error) {
 // stateOr reads the state of a run from its file, or if that fails from its journal.
 func (s *States) stateOr(run int, note func(string, ...any)) (State, error) {
 	st, err := s.readState(run)
-	var newer *NewerFormatError
 	lost := errors.Is(err, fs.ErrNotExist)
-	if err == nil || errors.As(err, &newer) || !errors.Is(err, errDamaged) && !lost {
+	if err == nil || !errors.Is(err, errDamaged) && !lost {
 		return st, err // an unreadable file can be valid
 	}
 	st, rerr := s.rebuild(run)
 	if rerr == nil {
 		note("The state file of run %d is lost or damaged; its state was read from the journal.", run)
 		return st, nil
+	}
+	if refuses(rerr) {
+		return State{}, fmt.Errorf("cannot read the journal of run %d: %w", run, rerr)
 	}
 	if errors.Is(rerr, errNotEnded) && lost {
 		return State{}, err

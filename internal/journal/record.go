@@ -4,6 +4,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 // RecordKind is the type of a record.
@@ -185,7 +186,7 @@ func (s *State) Identity() repo.Identity {
 // Entry is one managed address.
 type Entry struct {
 	Addr addr.Addr `json:"a"`
-	Step string    `json:"s"`             // the canonical line
+	Step step.Step `json:"s"`
 	Src  string    `json:"src,omitempty"` // file:line
 	// Origin is the image before fettle first changed the address; nil if the address was adopted:
 	// it was in sync and never changed.
@@ -201,15 +202,15 @@ type Entry struct {
 	// Failed is set if a command no longer counts as done: a changed version of it, or its undo,
 	// has failed since.
 	Failed bool `json:"fail,omitempty"`
-	// Undo is the canonical line of an earlier version of a command if that version has an
-	// undo and no later one has; "" otherwise.
-	Undo string `json:"undo,omitempty"`
+	// Undo is an earlier version of a command if that version has an undo and no later one has;
+	// otherwise none.
+	Undo step.Step `json:"undo,omitzero"`
 }
 
 // PendingAct is a notified action.
 type PendingAct struct {
 	Addr  addr.Addr   `json:"a"`
-	Step  string      `json:"s"`
+	Step  step.Step   `json:"s"`
 	Cause []addr.Addr `json:"cause"`
 	Run   int         `json:"r"` // the run that notified it
 }

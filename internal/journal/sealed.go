@@ -29,7 +29,8 @@ func marshalSealed(v any) ([]byte, error) {
 
 func unmarshalSealed(b []byte, v any) error {
 	if st, ok := v.(*State); ok {
-		return unmarshalState(bytes.TrimSuffix(b, []byte("\n")), st)
+		b = bytes.TrimSuffix(b, []byte("\n"))
+		return stepFault(b, unmarshalState(b, st))
 	}
 	return Unmarshal(b, v)
 }
@@ -39,10 +40,11 @@ func unseal(b []byte, v any) error {
 	if end < 1 || !bytes.Equal(b[end:], fmt.Appendf(nil, "%s%08x\n", sealMark, crc32.Checksum(b[:end], castagnoli()))) {
 		return errDamaged
 	}
-	if err := unmarshalSealed(b[:end], v); err != nil {
+	err := unmarshalSealed(b[:end], v)
+	if err != nil && !refuses(err) {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return nil
+	return err
 }
 
 var errDamaged = errors.New("it is damaged")

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
 )
 
 func TestState(t *testing.T) {
@@ -23,7 +24,8 @@ func TestState(t *testing.T) {
 	finish(t, s, 1, 0, 1)
 	finish(t, s, 2, 1, 1)
 	want := journal.State{Format: 1, Run: 2, Complete: true,
-		Entries: []journal.Entry{{Addr: addr.File("/a\xff"), Step: `COPY x "/a\xff"`, Run: 2, FirstRun: 1}}}
+		Entries: []journal.Entry{{Addr: addr.File("/a\xff"), Step: must(step.ParseLine(`COPY x "/a\xff"`))(t), Run: 2,
+			FirstRun: 1}}}
 	check(t, s.SaveState(want))
 	if got := must(s.State())(t); !reflect.DeepEqual(got, want) || len(s.Notes()) != 0 {
 		t.Fatalf("%+v %v", got, s.Notes())
@@ -174,7 +176,7 @@ func TestLargeStateIsRebuilt(t *testing.T) {
 	want := journal.State{Format: 1, Run: 1, Complete: true, Pending: []journal.PendingAct{{Addr: "act:a", Run: 1}}}
 	for i := range 90 {
 		want.Entries = append(want.Entries, journal.Entry{Addr: addr.File(fmt.Sprint("/", i)),
-			Step: strings.Repeat("x", 1<<18), Run: 1, FirstRun: 1})
+			Step: must(step.ParseLine("EDIT /x line=" + strings.Repeat("x", 1<<18)))(t), Run: 1, FirstRun: 1})
 	}
 	check(t, end(must(s.Begin(header(1, 0)))(t), want, journal.Commit))
 	lose("/state/000001.json")(t, fsys)

@@ -1,6 +1,9 @@
 package journal
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // SaveState durably stores the applied state after st.Run and makes it the current state. Storing
 // it again changes nothing.
@@ -24,11 +27,15 @@ func (s *States) readState(run int) (State, error) {
 	}
 	before, serr := s.fs.Lstat(statePath(run))
 	var st State
-	if err := s.loadSealed(statePath(run), &st); err != nil {
+	err := s.loadSealed(statePath(run), &st)
+	var newer *NewerFormatError
+	switch {
+	case errors.As(err, &newer):
+		return State{}, newer
+	case err != nil:
 		return State{}, err
-	}
-	if st.Format > format {
-		return State{}, &NewerFormatError{What: fmt.Sprintf("the state of run %d", run)}
+	case st.Format > format:
+		return State{}, newerState(run)
 	}
 	if st.Run != run {
 		return State{}, fmt.Errorf("cannot read %q: it is the state of run %d: %w", statePath(run), st.Run, errDamaged)

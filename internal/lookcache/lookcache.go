@@ -26,6 +26,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 const (
@@ -60,7 +61,7 @@ func (k Key) Racy(now time.Time) bool {
 
 // Rest is a step that lstat cannot verify, with its observed image.
 type Rest struct {
-	Step   string      `json:"step"`
+	Step   step.Step   `json:"step"`
 	Source string      `json:"source,omitempty"`
 	Image  image.Image `json:"image"`
 }

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/lookcache"
+	"fettle.dev/fettle/internal/step"
 )
 
 func Example() {
@@ -59,8 +60,12 @@ func kept(t *testing.T) (machine, state host.FS) {
 	if err := machine.Symlink("a", "/d/l"); err != nil {
 		t.Fatal(err)
 	}
+	unit, err := step.ParseLine("UNIT a.service enabled=true")
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &lookcache.Memory{Plan: json.RawMessage("{}"),
-		Rest: []lookcache.Rest{{Step: "UNIT a.service", Image: image.Image{Unit: &image.Unit{Loaded: true}}}}}
+		Rest: []lookcache.Rest{{Step: unit, Image: image.Image{Unit: &image.Unit{Loaded: true}}}}}
 	paths := []lookcache.Path{{Path: "/top"}, {Path: "/d/l"}, {Path: "/d", Loose: true}, {Path: "/d/a"}, {Path: "/d/e"},
 		{Path: "/d/e/b"}, {Path: "/d/gone"}, {Path: "/"}, {Path: "/loose", Loose: true}}
 	if !m.SetPaths(machine, paths, func(p *lookcache.Path) bool {

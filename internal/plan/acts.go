@@ -40,7 +40,7 @@ func (m *actions) act(s step.Step) {
 		m.refusals.refuse(s, "", err)
 		return
 	}
-	m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Why: why, Cause: cause, Note: note})
+	m.add(Change{Action: Run, Addr: a, Step: s.Stored(), Source: s.Source, Why: why, Cause: cause, Note: note})
 }
 
 // without checks that the host has the program or the unit of an action that will run. It returns an
@@ -99,7 +99,7 @@ func (m *actions) stillTold(p journal.PendingAct) []addr.Addr {
 	if m.in.MorePhases {
 		return p.Cause
 	}
-	then, now := parse(p.Step).All("on"), []string{}
+	then, now := p.Step.All("on"), []string{}
 	for _, s := range m.in.Desired {
 		if s.Verb == step.Act && s.Addr() == p.Addr {
 			now = append(now, s.All("on")...)
@@ -126,7 +126,7 @@ func (m *actions) untoldActs() {
 func (m *actions) staleActs() {
 	olds := m.in.AppliedList
 	for _, p := range m.in.Applied.Pending {
-		olds = append(olds[:len(olds):len(olds)], parse(p.Step))
+		olds = append(olds[:len(olds):len(olds)], p.Step)
 	}
 	for _, s := range olds {
 		a := s.Addr()
@@ -138,7 +138,7 @@ func (m *actions) staleActs() {
 			continue
 		}
 		m.acted[a] = true
-		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause,
+		m.add(Change{Action: Run, Addr: a, Step: s.Stored(), Source: s.Source, Cause: cause,
 			Why: "notified by " + names(cause), Stale: true})
 	}
 }

@@ -18,12 +18,12 @@ func (c *Change) needed(op journal.Operation, a PackageAnswers, held map[string]
 	if len(by) == 0 {
 		return nil
 	}
-	wanted := c.Step == "" && !slices.ContainsFunc(by, func(n string) bool { return !a.claims(n) && !held[n] })
+	wanted := c.Step.IsZero() && !slices.ContainsFunc(by, func(n string) bool { return !a.claims(n) && !held[n] })
 	detail := fmt.Sprintf("apt would also remove %s, which %s and which this plan does not remove; "+
 		"fettle removes only packages that a step names: "+
 		"remove %s first, or put package %q { ensure = \"absent\" } into the list",
 		strings.Join(by, ", "), needs(by), strings.Join(by, ", "), by[0])
-	if !wanted && (c.Step != "" || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
+	if !wanted && (!c.Step.IsZero() || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
 		return c.refused("This package cannot be removed", detail)
 	}
 	c.block()
@@ -101,7 +101,7 @@ func (p *Plan) AddPackageAnswers(a PackageAnswers) diag.List {
 			c.purges(a)
 		case c.removesPackage():
 			c.leaves(a)
-		case parse(c.Applied).Purged():
+		case c.Applied.Purged():
 			c.noted("it was purged: its earlier configuration and data cannot be restored")
 		}
 	}

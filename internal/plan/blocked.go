@@ -22,7 +22,7 @@ func (m *refusals) refuse(s step.Step, by addr.Addr, err error) {
 		m.problem(s.Source, s.String(), err)
 		return
 	}
-	c := Change{Addr: s.Addr(), Step: s.String(), Source: s.Source, PurgedBy: by}
+	c := Change{Addr: s.Addr(), Step: s.Stored(), Source: s.Source, PurgedBy: by}
 	if e, applied := m.now[c.Addr]; applied {
 		c.Applied = e.Step
 	}
@@ -33,11 +33,7 @@ func (m *refusals) refuse(s step.Step, by addr.Addr, err error) {
 // This is an error in a rollback without SkipBlocked, and if the host cannot be read.
 func (m *refusals) blocked(c Change, err error) {
 	if !m.in.SkipBlocked && (m.in.Goal != nil || host.IsFault(err)) {
-		line := c.Step
-		if line == "" {
-			line = c.Applied
-		}
-		m.problem(c.Source, line, err)
+		m.problem(c.Source, c.StepOrApplied().String(), err)
 		return
 	}
 	c.Action, c.Why = Blocked, blockedWhy+err.Error()

@@ -12,7 +12,7 @@ import (
 )
 
 func packageChange(name string, from, to *image.Image) Change {
-	return Change{Action: Update, Addr: addr.New(addr.KindPkg, name), Step: "PKG " + name, From: from, To: to}
+	return Change{Action: Update, Addr: addr.New(addr.KindPkg, name), Step: parse("PKG " + name), From: from, To: to}
 }
 
 // TestPackagesOfAPlan: which packages come, which are purged and which stay because of a hold.
@@ -129,9 +129,9 @@ func TestPackageChange(t *testing.T) {
 		}
 	}
 	fetch := Change{Action: Run, Addr: "act:run/lists"}
-	other := Change{Action: Update, Addr: "unit:lists.service", Step: "apt update"}
+	other := Change{Action: Update, Addr: "unit:lists.service", Step: parse(`EDIT /x line="apt update"`)}
 	for _, command := range []string{"ACT run lists apt-get update on=file:/x", "ACT run lists apt update on=file:/x"} {
-		fetch.Step = command
+		fetch.Step = parse(command)
 		p := &Plan{Changes: []Change{other, packageChange("web", none, two), fetch, packageChange("web", none, two)}}
 		if first, second := p.sourceOf(1), p.sourceOf(3); first != "" || second != fetch.Addr {
 			t.Errorf("%s: the sources are %q and %q", command, first, second)

@@ -33,7 +33,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	case same && m.rearranged(s):
 		m.rearrange(c)
 		return
-	case same && applied && e.Step == c.Step:
+	case same && applied && e.Step.Same(c.Step):
 		m.p.Unchanged++
 		return
 	case same:
@@ -50,7 +50,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	if m.in.Goal != nil {
 		c.Why = "as it was " + m.when()
 	}
-	if c.Drifted && e.Step == c.Step && m.in.Goal == nil {
+	if c.Drifted && e.Step.Same(c.Step) && m.in.Goal == nil {
 		c.Action = Repair
 		if !m.in.Repair {
 			c.Action = Drift
@@ -72,7 +72,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 func (m *index) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
 	case s.Verb == step.Exec && !c.From.Exec.Known:
-		return applied && e.Step == c.Step && (!e.Failed || m.failedThen(s.Addr()))
+		return applied && e.Step.Same(c.Step) && (!e.Failed || m.failedThen(s.Addr()))
 	case m.in.Goal != nil:
 		return putBack(*c.From, *c.To)
 	}
@@ -98,14 +98,14 @@ func endsAgain(s step.Step, from image.Image) string {
 
 // unheard reports whether a command must run because its output is unknown.
 func unheard(s step.Step, e journal.Entry) bool {
-	return s.Verb == step.Exec && s.Get("output") == step.OutputStdout && (e.Output == nil || e.Step != s.String())
+	return s.Verb == step.Exec && s.Get("output") == step.OutputStdout && (e.Output == nil || !e.Step.Same(s))
 }
 
 func why(s step.Step, applied bool, e journal.Entry, c Change) string {
 	switch {
-	case applied && e.Step != c.Step && c.Drifted:
+	case applied && !e.Step.Same(c.Step) && c.Drifted:
 		return "the list changed; it had also drifted"
-	case applied && e.Step != c.Step:
+	case applied && !e.Step.Same(c.Step):
 		return "the list changed"
 	case applied && e.Failed:
 		return "it, or a changed version of it, failed after it had run"

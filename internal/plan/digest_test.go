@@ -8,7 +8,7 @@ import (
 
 func somePlan() *plan.Plan {
 	return &plan.Plan{Format: 1, Base: 3, Changes: []plan.Change{
-		{Action: plan.Update, Addr: "file:/a", Step: "COPY sha256:00 /a"},
+		{Action: plan.Update, Addr: "file:/a", Step: line("COPY content0 /a")},
 		{Action: plan.Run, Addr: "exec:x", Irreversible: "it has no undo"},
 		{Action: plan.Forget, Addr: "exec:y", Irreversible: "it has no undo"},
 		{Action: plan.Drift, Addr: "file:/b"},
@@ -29,7 +29,7 @@ func TestPlansOverBinaryContent(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*plan.Plan){
-		"a step":   func(p *plan.Plan) { p.Changes[0].Step = "COPY sha256:01 /a" },
+		"a step":   func(p *plan.Plan) { p.Changes[0].Step = line("COPY content1 /a") },
 		"the base": func(p *plan.Plan) { p.Base = 4 },
 		"an end":   func(p *plan.Plan) { p.Changes = p.Changes[:3] },
 	} {

@@ -50,7 +50,7 @@ func (m *index) withoutOurLink(s step.Step, now image.Image, e journal.Entry) im
 	if e.Origin == nil {
 		return now
 	}
-	if old := parse(e.Step); old.Verb != step.Link || m.drifted(e, now) {
+	if old := e.Step; old.Verb != step.Link || m.drifted(e, now) {
 		return now
 	}
 	return image.Image{File: &image.File{Type: image.Absent}}

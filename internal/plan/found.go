@@ -27,13 +27,13 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	}
 	a := s.Addr()
 	e, applied := m.now[a]
-	c := Change{Addr: a, Step: s.String(), Source: s.Source, PurgedBy: by}
+	c := Change{Addr: a, Step: s.Stored(), Source: s.Source, PurgedBy: by}
 	if applied {
 		c.Applied = e.Step
 	}
 	if !known {
 		c.Action, c.Why = Adopt, "its directory did not exist "+m.when()+", so it is left unchanged"
-		m.addUnlessSame(c, applied && e.Step == c.Step)
+		m.addUnlessSame(c, applied && e.Step.Same(c.Step))
 		return true
 	}
 	if err := m.stuckWith(with); err != nil {
@@ -43,7 +43,7 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	if with != "" || a.Kind() != addr.KindFile {
 		c.Action, c.Why = Adopt, comesWith(a, with)
 		m.changed[a] = m.changed[a] || m.changed[addr.File(s.Path())] || with != "" && m.changed[addr.File(with)]
-		m.addUnlessSame(c, applied && e.Step == c.Step)
+		m.addUnlessSame(c, applied && e.Step.Same(c.Step))
 		return true
 	}
 	if err := m.in.Failed[a]; err != nil && !m.unseen(s.Path()) {
@@ -61,7 +61,7 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	c.Note = linked(*c.From)
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why, c.Captured, c.Differences = Adopt, "already as it was", false, nil
-		m.addUnlessSame(c, applied && e.Step == c.Step)
+		m.addUnlessSame(c, applied && e.Step.Same(c.Step))
 	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refusals.refuse(s, by, err)
 		return true

@@ -120,7 +120,7 @@ func TestPathsThatRollbacksSkip(t *testing.T) {
 	}{
 		"not changed since": {func(*maker, *journal.Entry) {}, true},
 		"changed since":     {func(_ *maker, e *journal.Entry) { e.Run = 2 }, false},
-		"of another step":   {func(_ *maker, e *journal.Entry) { e.Step = "MKDIR /d/f" }, false},
+		"of another step":   {func(_ *maker, e *journal.Entry) { e.Step = parse("MKDIR /d/f") }, false},
 		"changed by a run": {func(m *maker, _ *journal.Entry) {
 			m.in.Goal.ImagesBefore["file:/d/f"] = *pathOf(image.Absent)
 		}, false},

@@ -153,7 +153,7 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		p := journal.PendingAct{Addr: addr.Addr(a), Run: 2, Cause: []addr.Addr{addr.Addr(cause)}}
 		for _, s := range in.AppliedList {
 			if s.Addr() == p.Addr {
-				p.Step = s.String()
+				p.Step = s.Stored()
 			}
 		}
 		in.Applied.Pending = append(in.Applied.Pending, p)
@@ -213,6 +213,15 @@ func list(t *testing.T, text string) step.List {
 	return l
 }
 
+// line returns the step of a line.
+func line(text string) step.Step {
+	s, err := step.ParseLine(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func entries(t *testing.T, text string) (out []journal.Entry) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "{") {
@@ -226,7 +235,7 @@ func entries(t *testing.T, text string) (out []journal.Entry) {
 		words, origin, _ := strings.Cut(strings.TrimSpace(line), " | ")
 		words, by, _ := strings.Cut(words, " by ")
 		s := list(t, words+"\n")[0]
-		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: "old:1", Run: 1, PurgedBy: addr.Addr(by)}
+		e := journal.Entry{Addr: s.Addr(), Step: s.Stored(), Src: "old:1", Run: 1, PurgedBy: addr.Addr(by)}
 		if origin != "adopted" {
 			e.Origin = &image.Image{}
 			if err := json.Unmarshal([]byte(origin), e.Origin); err != nil {

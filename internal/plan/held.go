@@ -22,7 +22,7 @@ func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 		}
 		name, version := c.Addr.Name(), c.From.Package.Version
 		switch back := p.Operation == journal.OpRollback; {
-		case !back && c.Step == "":
+		case !back && c.Step.IsZero():
 			c.block()
 			c.Held = true
 			c.Why = fmt.Sprintf("an administrator holds it at %s, so it stays until it is released: apt-mark unhold %s",
@@ -53,15 +53,15 @@ func (c Change) againstHold() bool {
 
 // OwnsHold reports whether the desired step, or the applied step, sets held.
 func (c Change) OwnsHold() bool {
-	_, says := parse(c.Step).Lookup("held")
-	_, said := parse(c.Applied).Lookup("held")
+	_, says := c.Step.Lookup("held")
+	_, said := c.Applied.Lookup("held")
 	return says || said
 }
 
 // release returns the advice how to release a held package.
 func (c Change) release() string {
 	text := "Release it with apt-mark unhold " + c.Addr.Name()
-	if c.Step != "" && c.To.Package.Version != "" {
+	if !c.Step.IsZero() && c.To.Package.Version != "" {
 		return text + ", or put held = false into its state."
 	}
 	return text + "."
@@ -85,9 +85,5 @@ func (c *Change) block() {
 
 // refused returns the diagnostic for a change that cannot be made.
 func (c Change) refused(summary, detail string) diag.List {
-	line := c.Step
-	if line == "" {
-		line = c.Applied
-	}
-	return diag.List{{Summary: summary, Detail: detail, Range: sourceRange(c.Source), Line: line}}
+	return diag.List{{Summary: summary, Detail: detail, Range: sourceRange(c.Source), Line: c.StepOrApplied().String()}}
 }

@@ -118,7 +118,7 @@ func (m *index) verbFor(s step.Step, applied bool, now image.Image) Action {
 
 // drifted reports whether the address differs from the state that the applied step left.
 func (m *index) drifted(e journal.Entry, now image.Image) bool {
-	s := parse(e.Step)
+	s := e.Step
 	if s.Verb == step.Exec {
 		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/step"
 )
 
 // sourceRange parses "file:line".
@@ -19,13 +18,4 @@ func sourceRange(source string) diag.Range {
 		return diag.Range{File: source}
 	}
 	return diag.Range{File: source[:i], Start: diag.Pos{Line: n, Column: 1}}
-}
-
-// parse parses a canonical line, which was valid when it was stored.
-func parse(line string) step.Step {
-	l, _ := step.Parse("", []byte(line))
-	if len(l) != 1 {
-		return step.Step{}
-	}
-	return l[0]
 }

@@ -48,7 +48,7 @@ func (m *maker) steps() {
 			m.actions.act(s)
 		case step.Wait:
 			m.elsewhere = true // it waits for a condition that other programs cause
-			m.add(Change{Action: Wait, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "in its turn"})
+			m.add(Change{Action: Wait, Addr: s.Addr(), Step: s.Stored(), Source: s.Source, Why: "in its turn"})
 		case step.Check, step.Include:
 		default:
 			m.stepBy(s, "")
@@ -72,7 +72,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		m.p.Unchanged++
 		return
 	}
-	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now, PurgedBy: by}
+	c := Change{Addr: a, Step: s.Stored(), Source: s.Source, From: &now, PurgedBy: by}
 	if applied {
 		c.Applied = e.Step
 	}
@@ -174,13 +174,13 @@ func (m *maker) idleWaits() {
 func (m *maker) checks() {
 	for _, s := range m.in.Desired {
 		if s.Verb == step.Check {
-			m.add(Change{Action: Verify, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "verified after the run"})
+			m.add(Change{Action: Verify, Addr: s.Addr(), Step: s.Stored(), Source: s.Source, Why: "verified after the run"})
 		}
 	}
 }
 
 func (m *maker) restorePurged(e journal.Entry) {
-	s := parse(e.Step)
+	s := e.Step
 	s.Source = e.Src
 	m.stepBy(s, e.PurgedBy)
 }

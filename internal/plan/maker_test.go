@@ -30,8 +30,17 @@ func (m *maker) is(p string, t image.FileType, entries ...string) *maker {
 	return m
 }
 
+// parse returns the step of a line.
+func parse(line string) step.Step {
+	s, err := step.ParseLine(line)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func entryOf(line string, origin *image.Image) journal.Entry {
-	return journal.Entry{Addr: parse(line).Addr(), Step: line, Origin: origin, Run: 1, FirstRun: 1}
+	return journal.Entry{Addr: parse(line).Addr(), Step: parse(line), Origin: origin, Run: 1, FirstRun: 1}
 }
 
 func regionIs(present, noFile bool) *image.Image {
@@ -224,7 +233,7 @@ func TestTypeAfter(t *testing.T) {
 		"a part made its file":  {entryOf("EDIT /d line=x", regionIs(false, true)), nil, image.Absent, true},
 		"a part of a file":      {entryOf("EDIT /d line=x", regionIs(false, false)), nil, "", false},
 		"a package":             {entryOf("PKG web", packageIs("", "")), nil, "", false},
-		"a unit with a file":    {entryOf("UNIT u.service", pathOf(image.Absent)), nil, "", false},
+		"a unit with a file":    {entryOf("UNIT u.service enabled=true", pathOf(image.Absent)), nil, "", false},
 		"a rollback":            {wasAbsent, found("/d", link), image.Symlink, true},
 		"a rollback of a tree":  {deeper, found("/d", image.File{Type: image.Directory, Tree: "t"}), "", false},
 		"a rollback, elsewhere": {wasAbsent, found("/e", link), image.Absent, true},

@@ -140,7 +140,7 @@ func TestMistypedNames(t *testing.T) {
 // name, or if an installed version of the package does not contain the object.
 func TestDoubts(t *testing.T) {
 	pkg := func(from *image.Image) Change {
-		return Change{Action: Update, Addr: "pkg:web", Step: "PKG web", From: from, To: packageIs("2", "ii")}
+		return Change{Action: Update, Addr: "pkg:web", Step: parse("PKG web"), From: from, To: packageIs("2", "ii")}
 	}
 	const known = `no program "pyton3" is known; did you mean "python3"?`
 	const version = "version 1 of web, which is installed, does not provide the program pyton3"
@@ -155,7 +155,7 @@ func TestDoubts(t *testing.T) {
 		"a newer package":       {pkg(packageIs("1", "ii")), nil, version},
 		"both":                  {pkg(packageIs("1", "ii")), []string{"python3"}, version + "; " + known},
 		"an unknown package":    {pkg(nil), []string{"python3"}, known},
-		"the program itself": {Change{Action: Create, Addr: "file:/usr/bin/pyton3", Step: "LINK /x /usr/bin/pyton3",
+		"the program itself": {Change{Action: Create, Addr: "file:/usr/bin/pyton3", Step: parse("LINK /x /usr/bin/pyton3"),
 			To: pathOf(image.Regular)}, []string{"python3"}, ""},
 	} {
 		m := planner().onHost(c.names...)

@@ -240,7 +240,7 @@ func TestStays(t *testing.T) {
 	}
 	m.rollsBack()
 	if !m.removals.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.refusals.problems) != 1 ||
-		m.refusals.problems[0].Line != e.Step {
+		m.refusals.problems[0].Line != e.Step.String() {
 		t.Errorf("in a rollback: %+v", m.refusals.problems)
 	}
 }

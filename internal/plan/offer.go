@@ -36,7 +36,8 @@ func (p *Plan) sourceOf(i int) addr.Addr {
 			continue
 		}
 		command := c.Addr.Kind() == addr.KindExec || c.Addr.Kind() == addr.KindAct
-		fetches := command && (strings.Contains(c.Step, "apt-get update") || strings.Contains(c.Step, "apt update"))
+		line := c.Step.String()
+		fetches := command && (strings.Contains(line, "apt-get update") || strings.Contains(line, "apt update"))
 		if fetches || strings.HasPrefix(c.Addr.Path(), "/etc/apt/") {
 			return c.Addr
 		}
@@ -67,7 +68,7 @@ func (p *Plan) AddOffers(o host.PackageOffers) diag.List {
 				"without a step that fetches them, run apt-get update there first")
 		default:
 			problems = append(problems, diag.Diagnostic{Summary: "This package cannot be installed",
-				Detail: offer.Unknown, Range: sourceRange(c.Source), Line: c.Step})
+				Detail: offer.Unknown, Range: sourceRange(c.Source), Line: c.Step.String()})
 		}
 	}
 	if coming := p.OfferIndexes(); len(coming) > 0 && len(problems) == 0 {

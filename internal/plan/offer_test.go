@@ -12,8 +12,9 @@ import (
 // TestOfferedPackages: the version, the dependencies and the size of what comes; unknown packages are refused, unless an
 // earlier step may change the versions in apt.
 func TestOfferedPackages(t *testing.T) {
-	source := plan.Change{Action: plan.Create, Addr: "file:/etc/apt/sources.list.d/x.list", Step: "COPY"}
-	update := plan.Change{Action: plan.Run, Addr: "exec:lists", Step: "EXEC lists /usr/bin/apt-get update"}
+	source := plan.Change{Action: plan.Create, Addr: "file:/etc/apt/sources.list.d/x.list",
+		Step: line("COPY x /etc/apt/sources.list.d/x.list")}
+	update := plan.Change{Action: plan.Run, Addr: "exec:lists", Step: line("EXEC lists /usr/bin/apt-get update")}
 	seen := source
 	seen.Action = plan.Adopt
 	offer := func(o host.PackageOffer) host.PackageOffers {

@@ -13,7 +13,7 @@ import (
 
 // moves returns the change of a package from one image to another.
 func moves(name string, action plan.Action, step, applied string, from, to image.Package) plan.Change {
-	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: step, Applied: applied,
+	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: line(step), Applied: line(applied),
 		Source: "fettle.hcl:7",
 		From:   &image.Image{Package: &from}, To: &image.Image{Package: &to}}
 }
@@ -64,7 +64,7 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 			"the purge deletes its configuration and can delete its data; fettle could not list them: no dpkg"},
 		"a purge that was": {func() plan.Change { c := purged(); c.Irreversible = "no .deb"; return c }(), remains(files),
 			"", "the purge deletes its configuration in /etc/a; no .deb"},
-		"it was purged": {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(),
+		"it was purged": {func() plan.Change { c := arriving(); c.Applied = line("PKG nginx ensure=purged"); return c }(),
 			remains(files), "it was purged: its earlier configuration and data cannot be restored", ""},
 		"it is new": {arriving(), remains(files), "", ""},
 		"it was never installed": {moves("nginx", plan.Remove, "", "PKG nginx", image.Package{}, image.Package{}),

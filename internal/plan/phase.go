@@ -26,7 +26,7 @@ func (in *Input) further(s step.Step, e journal.Entry, applied bool) bool {
 	if !in.MorePhases {
 		return false
 	}
-	if applied && parse(e.Step).Phase() > s.Phase() {
+	if applied && e.Step.Phase() > s.Phase() {
 		return true
 	}
 	now := in.Observed[s.Addr()]
@@ -55,7 +55,7 @@ func (in Input) After(p *Plan) Input {
 		seen[a] = i
 	}
 	for _, c := range p.Changes {
-		if !c.Action.Mutates() && c.Action != Adopt || c.Step == "" {
+		if !c.Action.Mutates() && c.Action != Adopt || c.Step.IsZero() {
 			continue
 		}
 		ran[c.Addr] = true

@@ -58,16 +58,16 @@ func TestPassedPhases(t *testing.T) {
 func TestAfterAPlan(t *testing.T) {
 	to := content("b")
 	in := plan.Input{Observed: map[addr.Addr]image.Image{"file:/f": content("a"), "file:/g": content("a")}}
-	in.Applied.Entries = []journal.Entry{{Addr: "file:/x", Step: "RM /x"}, {Addr: "file:/f", Step: "RM /f"}}
+	in.Applied.Entries = []journal.Entry{{Addr: "file:/x", Step: line("RM /x")}, {Addr: "file:/f", Step: line("RM /f")}}
 	in.Applied.Pending = []journal.PendingAct{{Addr: "act:a"}, {Addr: "act:b"}}
 	from := content("a")
 	p := &plan.Plan{Changes: []plan.Change{
-		{Action: plan.Drift, Addr: "file:/g", Step: "RM /g", To: &to},
-		{Action: plan.Forget, Addr: "file:/h", Applied: "RM /h"},
-		{Action: plan.Create, Addr: "file:/n", Step: "RM /n", To: &to, From: &from, Source: "fettle.hcl:7"},
-		{Action: plan.Update, Addr: "file:/f", Step: "RM /f", To: &to},
-		{Action: plan.Adopt, Addr: "file:/o", Step: "RM /o"},
-		{Action: plan.Run, Addr: "act:a", Step: "ACT a true"},
+		{Action: plan.Drift, Addr: "file:/g", Step: line("RM /g"), To: &to},
+		{Action: plan.Forget, Addr: "file:/h", Applied: line("RM /h")},
+		{Action: plan.Create, Addr: "file:/n", Step: line("RM /n"), To: &to, From: &from, Source: "fettle.hcl:7"},
+		{Action: plan.Update, Addr: "file:/f", Step: line("RM /f"), To: &to},
+		{Action: plan.Adopt, Addr: "file:/o", Step: line("RM /o")},
+		{Action: plan.Run, Addr: "act:a", Step: line("ACT run a true on=file:/f")},
 	}}
 	next := in.After(p)
 	if !next.Observed["file:/f"].Same(to) || !next.Observed["file:/n"].Same(to) ||

@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Action is the type of a change.
@@ -67,11 +68,11 @@ type Difference struct {
 type Change struct {
 	Action Action    `json:"action"`
 	Addr   addr.Addr `json:"addr"`
-	// Step is the canonical desired line; "" for remove and forget.
-	Step string `json:"step,omitempty"`
-	// Applied is the canonical applied line, or "".
-	Applied string `json:"applied,omitempty"`
-	Source  string `json:"source,omitempty"` // file:line
+	// Step is the desired step; none for remove and forget.
+	Step step.Step `json:"step,omitzero"`
+	// Applied is the applied step, or none.
+	Applied step.Step `json:"applied,omitzero"`
+	Source  string    `json:"source,omitempty"` // file:line
 	// State names the state of the configuration that writes the address, such as
 	// file.motd; "" if it is unknown. It is not part of the digest.
 	State string `json:"state,omitempty"`
@@ -120,6 +121,14 @@ type Change struct {
 	ChangedByOthers bool `json:"others,omitempty"`
 	// PurgedBy is the directory whose purge removes the path.
 	PurgedBy addr.Addr `json:"by,omitempty"`
+}
+
+// StepOrApplied returns the desired step, or the applied step if there is no desired one.
+func (c Change) StepOrApplied() step.Step {
+	if c.Step.IsZero() {
+		return c.Applied
+	}
+	return c.Step
 }
 
 // Plan contains all changes of a run, in order.

@@ -33,8 +33,8 @@ func inWords(need addr.Addr) string {
 // provides returns the probability that a change provides an object. A removal provides one only if it
 // restores an earlier state.
 func provides(c Change, need addr.Addr) int {
-	s := parse(c.Step)
-	gone := c.Shown() == Remove || c.Step != "" && s.Absent() || c.To != nil && c.To.Known() && absent(*c.To)
+	s := c.Step
+	gone := c.Shown() == Remove || s.Absent() || c.To != nil && c.To.Known() && absent(*c.To)
 	if !c.Action.Mutates() || c.Action == Purge || gone {
 		return never
 	}

@@ -15,19 +15,21 @@ func packageIs(version, status string) *image.Image {
 func TestProvides(t *testing.T) {
 	const run, file, unit = "exec:x", addr.Addr("file:/opt/app/run"), addr.Addr("unit:web@1.service")
 	part := func(p, line string) Change {
-		return Change{Action: Update, Addr: addr.Addr("edit:" + p + "#line:x"), Step: line}
+		return Change{Action: Update, Addr: addr.Addr("edit:" + p + "#line:x"), Step: parse(line)}
 	}
 	tool := addr.New(addr.KindProgram, "tool")
 	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "sha256:t"}}
 	link := pathOf(image.Symlink)
-	command := func(line string) Change { return Change{Action: Run, Addr: run, Step: "EXEC x " + line} }
+	command := func(line string) Change { return Change{Action: Run, Addr: run, Step: parse("EXEC x " + line)} }
 	path := func(p string, to *image.Image) Change {
-		return Change{Action: Update, Addr: addr.File(p), Applied: "RM " + p, To: to}
+		return Change{Action: Update, Addr: addr.File(p), Applied: parse("RM " + p), To: to}
 	}
-	action := func(a, line string) Change { return Change{Action: Run, Addr: addr.Addr(a), Step: line} }
-	user := func(line string) Change { return Change{Action: Create, Addr: "user:bob", Step: "USER bob " + line} }
+	action := func(a, line string) Change { return Change{Action: Run, Addr: addr.Addr(a), Step: parse(line)} }
+	user := func(line string) Change {
+		return Change{Action: Create, Addr: "user:bob", Step: parse("USER bob " + line)}
+	}
 	pkg := func(name string, from, to *image.Image) Change {
-		return Change{Action: Update, Addr: addr.New(addr.KindPkg, name), Step: "PKG " + name, From: from, To: to}
+		return Change{Action: Update, Addr: addr.New(addr.KindPkg, name), Step: parse("PKG " + name), From: from, To: to}
 	}
 	fresh, old := packageIs("", ""), packageIs("1", "ii")
 	for what, c := range map[string]struct {
@@ -35,18 +37,19 @@ func TestProvides(t *testing.T) {
 		need   addr.Addr
 		want   int
 	}{
-		"nothing changes":             {Change{Action: Adopt, Addr: file, Step: "COPY x /opt/app/run"}, file, never},
-		"a purge":                     {Change{Action: Purge, Addr: file}, file, never},
-		"a removal":                   {Change{Action: Remove, Addr: file, To: pathOf(image.Absent)}, file, never},
-		"a removal, unknown later":    {Change{Action: Remove, Addr: file}, file, never},
-		"a restored origin":           {Change{Action: Remove, Addr: file, To: pathOf(image.Regular)}, file, exactly},
-		"a step that removes":         {Change{Action: Update, Addr: file, Step: "RM /opt/app/run"}, file, never},
-		"a rollback that removes":     {Change{Action: Restore, Addr: file, To: pathOf(image.Absent)}, file, never},
-		"a rollback without a step":   {path("/opt/app/run", pathOf(image.Regular)), file, exactly},
-		"an unknown image":            {path("/opt/app/run", &image.Image{}), file, exactly},
-		"a group":                     {Change{Action: Create, Addr: "group:g", Step: "GROUP g"}, "group:g", exactly},
-		"another group":               {Change{Action: Create, Addr: "group:g", Step: "GROUP g"}, "group:h", never},
-		"a member":                    {Change{Action: Create, Addr: "member:a/g", Step: "MEMBER a g"}, "group:g", never},
+		"nothing changes":           {Change{Action: Adopt, Addr: file, Step: parse("COPY x /opt/app/run")}, file, never},
+		"a purge":                   {Change{Action: Purge, Addr: file}, file, never},
+		"a removal":                 {Change{Action: Remove, Addr: file, To: pathOf(image.Absent)}, file, never},
+		"a removal, unknown later":  {Change{Action: Remove, Addr: file}, file, never},
+		"a restored origin":         {Change{Action: Remove, Addr: file, To: pathOf(image.Regular)}, file, exactly},
+		"a step that removes":       {Change{Action: Update, Addr: file, Step: parse("RM /opt/app/run")}, file, never},
+		"a rollback that removes":   {Change{Action: Restore, Addr: file, To: pathOf(image.Absent)}, file, never},
+		"a rollback without a step": {path("/opt/app/run", pathOf(image.Regular)), file, exactly},
+		"an unknown image":          {path("/opt/app/run", &image.Image{}), file, exactly},
+		"a group":                   {Change{Action: Create, Addr: "group:g", Step: parse("GROUP g")}, "group:g", exactly},
+		"another group":             {Change{Action: Create, Addr: "group:g", Step: parse("GROUP g")}, "group:h", never},
+		"a member": {Change{Action: Create, Addr: "member:a/g", Step: parse("MEMBER a g")}, "group:g",
+			never},
 		"a package, unknown":          {pkg("web", nil, nil), tool, possibly},
 		"a package, unknown before":   {pkg("web", nil, fresh), tool, never},
 		"a package, unknown later":    {pkg("web", old, nil), tool, possibly},
@@ -77,9 +80,9 @@ func TestProvides(t *testing.T) {
 		"a start and a program":       {action("act:start/a.service", "ACT start a.service on=file:/x"), tool, never},
 		"a start and a setting": {action("act:start/a.service", "ACT start a.service on=file:/x"), "sysctl:net.x",
 			maybe},
-		"a unit that starts": {Change{Action: Update, Addr: "unit:a.service", Step: "UNIT a.service active=true"},
+		"a unit that starts": {Change{Action: Update, Addr: "unit:a.service", Step: parse("UNIT a.service active=true")},
 			file, maybe},
-		"a unit that is enabled": {Change{Action: Update, Addr: "unit:a.service", Step: "UNIT a.service enabled=true"},
+		"a unit that is enabled": {Change{Action: Update, Addr: "unit:a.service", Step: parse("UNIT a.service enabled=true")},
 			file, never},
 		"a user":                  {user(""), "user:bob", exactly},
 		"another user":            {user(""), "user:ann", never},
@@ -97,7 +100,7 @@ func TestProvides(t *testing.T) {
 		"a tree above":            {path("/opt", tree), file, exactly},
 		"a tree elsewhere":        {path("/srv", tree), file, never},
 		"a link above":            {path("/opt", link), file, exactly},
-		"a link of a step":        {Change{Action: Create, Addr: "file:/opt", Step: "LINK /srv /opt"}, file, exactly},
+		"a link of a step":        {Change{Action: Create, Addr: "file:/opt", Step: parse("LINK /srv /opt")}, file, exactly},
 		"a part, unknown":         {part("/opt/app/run", "EDIT /opt/app/run line=x"), file, exactly},
 		"a part of another file":  {part("/opt", "EDIT /opt line=x"), file, never},
 		"a part that goes":        {part("/opt/app/run", "EDIT /opt/app/run line=x ensure=absent"), file, never},

@@ -23,9 +23,9 @@ func (m *restoration) purge(s step.Step, now image.Image) {
 			continue
 		}
 		c := Change{Action: Purge, Addr: a, PurgedBy: s.Addr(), Source: s.Source,
-			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
+			Step: step.Step{Verb: step.Rm, Args: []string{p}}.Stored(),
 			Why:  "no step writes it, and its directory is purged"}
-		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
+		if m.now[s.Addr()].Step.Same(s) && !m.in.Repair {
 			c.Action, c.Drifted = Drift, true // it was created after the directory was applied
 		}
 		m.add(c)

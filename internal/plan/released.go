@@ -17,7 +17,7 @@ func (m *restoration) released(s step.Step, by addr.Addr) bool {
 	if !m.onlyManages(s, by) {
 		return false
 	}
-	c := Change{Action: Adopt, Addr: a, Step: s.String(), Source: s.Source,
+	c := Change{Action: Adopt, Addr: a, Step: s.Stored(), Source: s.Source,
 		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; " +
 			"to see the difference: fettle drift"}
 	if e, applied := m.now[a]; applied {

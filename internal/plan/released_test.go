@@ -56,7 +56,7 @@ func TestReleasedPaths(t *testing.T) {
 		t.Fatalf("%+v", m.p.Changes)
 	}
 	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil ||
-		c.Applied != "" {
+		!c.Applied.IsZero() {
 		t.Errorf("%+v", c)
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
@@ -64,7 +64,7 @@ func TestReleasedPaths(t *testing.T) {
 	if !m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("applied: %+v", m.p.Changes)
 	}
-	if c := m.p.Changes[0]; c.ChangedByOthers || c.From != nil || c.Applied != "RM /d/f" {
+	if c := m.p.Changes[0]; c.ChangedByOthers || c.From != nil || c.Applied.String() != "RM /d/f" {
 		t.Errorf("applied: %+v", c)
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Absent)

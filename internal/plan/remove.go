@@ -87,7 +87,7 @@ func (m *removals) remove(e journal.Entry) {
 		m.forget(c, "no run has changed it since, so it stays")
 	case e.Origin == nil:
 		m.forget(c, m.untouchedSince(e))
-	case parse(e.Step).Verb == step.Exec: // its undo runs regardless of its guards
+	case e.Step.Verb == step.Exec: // its undo runs regardless of its guards
 		m.removeExec(c, e)
 	case m.stays(c, e) || m.postponed(e):
 	default:
@@ -117,7 +117,7 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	others, theirs := m.holdsOthers(p, from), ofOthers(e, from, to)
 	restores := to.File != nil && (to.File.Type != image.Absent || others || theirs)
 	if dir := m.purgedBy(e.Addr); dir != "" && !m.refusals.paths[p] && restores {
-		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.String()
+		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.Stored()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
 	}
@@ -145,7 +145,7 @@ func (m *removals) revert(c Change, e journal.Entry) {
 // ofOthers reports whether an object exists at a path that was absent before fettle and must be absent. Others
 // created it, or an earlier rollback left it to them.
 func ofOthers(e journal.Entry, from, to image.Image) bool {
-	return parse(e.Step).Verb == step.Rm && exists(from.File) && to.File != nil && absent(to)
+	return e.Step.Verb == step.Rm && exists(from.File) && to.File != nil && absent(to)
 }
 
 // alreadyRemoved returns the change of an object that has the image of its removal already.
@@ -235,8 +235,8 @@ func (m *removals) removeExec(c Change, e journal.Entry) {
 	c.From = &image.Image{Exec: &image.Exec{Known: true, Done: true}}
 	c.To = &image.Image{Exec: &image.Exec{Known: true}}
 	switch {
-	case parse(e.Step).Get("undo") != "":
-	case e.Undo != "":
+	case e.Step.Get("undo") != "":
+	case !e.Undo.IsZero():
 		c.Applied = e.Undo
 		c.Note = "its last version has no undo, so the undo of an earlier version runs"
 	default:

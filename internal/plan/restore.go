@@ -95,9 +95,9 @@ func (m *restoration) restoreIn(top, p string, to image.File, why string) {
 	}
 	a := addr.File(p)
 	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Captured: true}
-	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()
+	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.Stored()
 	if to.Type == image.Directory {
-		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.String()
+		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.Stored()
 	}
 	err := m.in.Failed[a]
 	if err == nil || m.unseen(p) {

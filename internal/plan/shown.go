@@ -15,7 +15,7 @@ func (c Change) Shown() Action {
 	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) &&
 		(c.To.Unit == nil || c.To.Unit.Loaded):
 		return Restore
-	case c.Action == Run && reboots(parse(c.Step)):
+	case c.Action == Run && reboots(c.Step):
 		return Reboot
 	}
 	return c.Action

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
 )
 
 func TestShown(t *testing.T) {
@@ -20,22 +21,22 @@ func TestShown(t *testing.T) {
 		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{}}}, Remove},
 		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{Loaded: true}}}, Restore},
 		{Change{Action: Remove, To: &image.Image{Exec: &image.Exec{Known: true}}}, Remove},
-		{Change{Action: Run, Step: "EXEC r shutdown -r +5"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r shutdown -hr now"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r shutdown --reboot +5"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r shutdown --poweroff now"}, Run},
-		{Change{Action: Run, Step: "EXEC r /sbin/reboot"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r shutdown -h now"}, Run},
-		{Change{Action: Run, Step: "EXEC r systemctl --no-block reboot"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r systemctl soft-reboot"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r systemctl kexec"}, Reboot},
-		{Change{Action: Run, Step: "EXEC r systemctl daemon-reload"}, Run},
-		{Change{Action: Drift, Step: "EXEC r /sbin/reboot"}, Drift},
-		{Change{Action: Run, Step: "ACT run r systemctl reboot on=file:/x"}, Reboot},
-		{Change{Action: Run, Step: "ACT run r reboot on=file:/x"}, Reboot},
-		{Change{Action: Run, Step: "ACT restart reboot.service on=file:/x"}, Run},
-		{Change{Action: Run, Step: "EXEC reboot /bin/true reboot"}, Run},
-		{Change{Action: Run, Step: "EXEC reboot"}, Run},
+		{Change{Action: Run, Step: parse("EXEC r shutdown -r +5")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r shutdown -hr now")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r shutdown --reboot +5")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r shutdown --poweroff now")}, Run},
+		{Change{Action: Run, Step: parse("EXEC r /sbin/reboot")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r shutdown -h now")}, Run},
+		{Change{Action: Run, Step: parse("EXEC r systemctl --no-block reboot")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r systemctl soft-reboot")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r systemctl kexec")}, Reboot},
+		{Change{Action: Run, Step: parse("EXEC r systemctl daemon-reload")}, Run},
+		{Change{Action: Drift, Step: parse("EXEC r /sbin/reboot")}, Drift},
+		{Change{Action: Run, Step: parse("ACT run r systemctl reboot on=file:/x")}, Reboot},
+		{Change{Action: Run, Step: parse("ACT run r reboot on=file:/x")}, Reboot},
+		{Change{Action: Run, Step: parse("ACT restart reboot.service on=file:/x")}, Run},
+		{Change{Action: Run, Step: parse("EXEC reboot /bin/true reboot")}, Run},
+		{Change{Action: Run, Step: step.Step{Verb: step.Exec, Args: []string{"reboot"}}}, Run},
 	} {
 		if got := c.change.Shown(); got != c.want {
 			t.Errorf("%s %s is shown as %s, want %s", c.change.Action, c.change.Step, got, c.want)

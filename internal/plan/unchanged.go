@@ -10,7 +10,7 @@ import (
 func (m *forecast) passesOver(s step.Step) bool {
 	a := s.Addr()
 	e, applied := m.now[a]
-	return m.in.Goal != nil && isPath(a) && applied && e.Step == s.String() && e.Run <= m.in.Goal.To && m.then(a) == nil &&
+	return m.in.Goal != nil && isPath(a) && applied && e.Step.Same(s) && e.Run <= m.in.Goal.To && m.then(a) == nil &&
 		!m.underneath(s) && !m.renumbered(s) && !m.holdsFound(s.Path()) && !m.rearranged(s)
 }
 

@@ -11,7 +11,7 @@ import (
 // changed outside of runs. The result therefore does not depend on lists in between. The second result
 // reports whether a property is restored.
 func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
-	old := parse(e.Step)
+	old := e.Step
 	if s.Verb == step.Pkg && m.in.Goal == nil {
 		return withoutUnsaidHold(s, old, now, e.Origin)
 	}

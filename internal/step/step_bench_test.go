@@ -98,3 +98,20 @@ func BenchmarkDiff10000(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLineReader10000 reads the lines of a state.
+func BenchmarkLineReader10000(b *testing.B) {
+	var lines []string
+	for _, s := range parsed(b, manySteps(10_000)) {
+		lines = append(lines, s.String())
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var r step.LineReader
+		for _, line := range lines {
+			if _, err := r.Read(line); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -42,7 +42,7 @@ func writeResult(w *writer, res compile.Result) {
 	w.int(len(res.Outputs))
 	for _, o := range res.Outputs {
 		w.text(string(o.Addr))
-		w.text(o.Step)
+		w.text(o.Step.String())
 	}
 	w.int(len(res.Deferred))
 	for _, h := range res.Deferred {
@@ -80,23 +80,24 @@ func readExports(r *reader) []exported.Own {
 // readOutputs reads the commands whose output is used, each with its line in the
 // list.
 func readOutputs(r *reader, list step.List) []compile.Output {
-	var lines map[addr.Addr]string
+	var commands map[addr.Addr]step.Step
 	var out []compile.Output
 	for range r.count(2) {
-		o := compile.Output{Addr: addr.Addr(r.text()), Step: r.text()}
-		if lines == nil {
-			lines = map[addr.Addr]string{}
+		a, line := addr.Addr(r.text()), r.text()
+		if commands == nil {
+			commands = map[addr.Addr]step.Step{}
 			for _, s := range list {
 				if s.Verb == step.Exec {
-					lines[s.Addr()] = s.String()
+					commands[s.Addr()] = s.Stored()
 				}
 			}
 		}
-		if lines[o.Addr] != o.Step {
-			r.fail("the output of %q, which is not a command of the list", o.Addr)
+		s, ok := commands[a]
+		if !ok || s.String() != line {
+			r.fail("the output of %q, which is not a command of the list", a)
 			return nil
 		}
-		out = append(out, o)
+		out = append(out, compile.Output{Addr: a, Step: s})
 	}
 	return out
 }

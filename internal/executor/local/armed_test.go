@@ -87,7 +87,7 @@ func TestLockOutInALaterPhase(t *testing.T) {
 		if !known {
 			const gen = "EXEC gen gen output=stdout undo=true\n"
 			r = request(first + gen)
-			r.Outputs = []executor.OutputRef{{Addr: "exec:gen", Step: r.List[1].String()}}
+			r.Outputs = []executor.OutputRef{{Addr: "exec:gen", Step: r.List[1].Stored()}}
 			r.Deferred = []executor.Deferred{{ID: "file.x", Source: "fettle.hcl:3"}}
 			r.Next = func(known executor.Known) (executor.Request, error) {
 				next := request(first + gen)

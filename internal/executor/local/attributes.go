@@ -79,7 +79,7 @@ func fromOrigin(e journal.Entry) (image.File, bool) {
 	if f.Type == image.Absent || f.Type == image.Symlink {
 		return image.File{}, true
 	}
-	if f.Type == image.Regular && !strings.Contains(e.Step, f.Digest) {
+	if f.Type == image.Regular && !strings.Contains(e.Step.String(), f.Digest) {
 		f.Xattrs = maps.Clone(f.Xattrs)
 		delete(f.Xattrs, "security.capability")
 	}

@@ -7,7 +7,6 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/plan"
-	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
 	"fettle.dev/fettle/internal/verb/pkg"
 )
@@ -78,13 +77,7 @@ func packageMoves(p *plan.Plan) []*verb.GroupMove {
 			c.To.Package == nil {
 			continue
 		}
-		line := c.Step
-		if line == "" {
-			line = c.Applied
-		}
-		if l, _ := step.Parse("", []byte(line)); len(l) == 1 {
-			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To, Hold: c.OwnsHold()})
-		}
+		out = append(out, &verb.GroupMove{Step: c.StepOrApplied(), From: *c.From, To: *c.To, Hold: c.OwnsHold()})
 	}
 	return out
 }

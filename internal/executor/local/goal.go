@@ -31,7 +31,7 @@ func (x *planner) goalList(st journal.State) (goal step.List, unreached []string
 			unreached = append(unreached, p)
 		}
 	}
-	return g.out, unreached, g.err
+	return g.out, unreached, nil
 }
 
 // goalSteps sorts the steps of the entries of a state. After a failed run there are
@@ -44,7 +44,6 @@ type goalSteps struct {
 	inside  map[addr.Addr][]journal.Entry // entries that the list does not have, by directory
 	placed  map[addr.Addr]bool
 	out     step.List
-	err     error
 }
 
 func newGoalSteps(list step.List, st journal.State) *goalSteps {
@@ -80,16 +79,13 @@ func (g *goalSteps) above(e journal.Entry) addr.Addr {
 
 // add adds the step of an entry, and then the entries in it.
 func (g *goalSteps) add(e journal.Entry) {
-	l, ds := step.Parse("state", []byte(e.Step))
-	if err := ds.Err(); err != nil && g.err == nil {
-		g.err = err
-	}
-	if len(l) == 0 {
+	if e.Step.IsZero() {
 		return
 	}
-	l[0].Source = e.Src
+	s := e.Step
+	s.Source = e.Src
 	g.placed[e.Addr] = true
-	g.out = append(g.out, l...)
+	g.out = append(g.out, s)
 	for _, in := range g.inside[e.Addr] {
 		g.add(in)
 	}

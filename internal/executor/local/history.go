@@ -89,8 +89,12 @@ func (x *Executor) Show(_ context.Context, run int) (executor.Shown, error) {
 	if s.Info.Header.Run == 0 {
 		return s, fmt.Errorf("there is no run %d; to list the stored runs: fettle log", run)
 	}
-	if err := x.object(s.Info.Header.Plan, &s.Plan); err != nil {
+	text, err := x.store.ReadObject(s.Info.Header.Plan)
+	if err != nil {
 		return s, err
+	}
+	if s.Plan, err = plan.Read(text); err != nil {
+		return s, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 	}
 	if s.Info.Header.Map != "" {
 		if err := x.object(s.Info.Header.Map, &s.States); err != nil {

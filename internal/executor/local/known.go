@@ -54,18 +54,14 @@ func (x *looks) known(refs []executor.OutputRef) (executor.Known, error) {
 	}
 	out := executor.Known{}
 	for _, ref := range refs {
-		l, ds := step.Parse("output", []byte(ref.Step))
-		if ds.Err() != nil || len(l) != 1 {
-			continue
-		}
 		e := entries[ref.Addr]
-		if path := l[0].Get("output"); path != step.OutputStdout {
+		if path := ref.Step.Get("output"); path != step.OutputStdout {
 			if text, ok, err := x.outputFile(path); err != nil {
 				return nil, fmt.Errorf("cannot use %s, the output of %s: %w", path, ref.Addr, err)
 			} else if ok {
 				out[ref.Addr] = text
 			}
-		} else if e.Output != nil && e.Step == ref.Step {
+		} else if e.Output != nil && e.Step.Same(ref.Step) {
 			out[ref.Addr] = *e.Output
 		}
 	}

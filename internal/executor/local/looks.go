@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -133,8 +132,8 @@ func (x *looks) asRemembered(ctx context.Context, key lookcache.Key, verify bool
 	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify, how) {
 		return nil
 	}
-	p := &plan.Plan{}
-	if err := json.Unmarshal(m.Plan, p); err != nil {
+	p, err := plan.Read(m.Plan)
+	if err != nil {
 		return nil
 	}
 	return p
@@ -147,12 +146,9 @@ func (x *looks) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool
 	}
 	steps := make(step.List, 0, len(rest))
 	for _, r := range rest {
-		l, ds := step.Parse("look", []byte(r.Step))
-		if ds.Err() != nil || len(l) != 1 {
-			return false
-		}
-		l[0].Source = r.Source
-		steps = append(steps, l[0])
+		s := r.Step
+		s.Source = r.Source
+		steps = append(steps, s)
 	}
 	seen, err := x.planner.observe(ctx, steps, verify, how)
 	if err != nil || len(seen.failed) > 0 {
@@ -175,7 +171,7 @@ func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, image
 	}
 	m := &lookcache.Memory{Key: key}
 	var err error
-	if m.Plan, err = json.Marshal(p); err != nil {
+	if m.Plan, err = journal.Marshal(p); err != nil {
 		return
 	}
 	var paths []lookcache.Path
@@ -195,7 +191,7 @@ func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, image
 			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" &&
 				img.File.Type == image.Directory})
 		default:
-			m.Rest = append(m.Rest, lookcache.Rest{Step: s.String(), Source: s.Source, Image: img})
+			m.Rest = append(m.Rest, lookcache.Rest{Step: s, Source: s.Source, Image: img})
 		}
 	}
 	if !m.SetPaths(x.host, paths, func(p *lookcache.Path) bool { return x.sure(p, images, began) }) {

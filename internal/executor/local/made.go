@@ -162,7 +162,7 @@ func removed(entries []journal.Entry, at string) bool {
 // mustBeAbsent reports whether a step or a purge requires that the path of an entry is absent.
 func mustBeAbsent(e journal.Entry) bool {
 	rm := step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}
-	return e.Addr.Kind() == addr.KindFile && (e.PurgedBy != "" || e.Step == rm.String())
+	return e.Addr.Kind() == addr.KindFile && (e.PurgedBy != "" || e.Step.Same(rm))
 }
 
 // addManaged adds managed files to the images that a rollback restores: nothing was there, because their

@@ -143,8 +143,8 @@ func toLookAt(wanted step.List, entries []journal.Entry) step.List {
 			continue
 		}
 		seen[e.Addr] = true
-		if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 {
-			out = append(out, l[0])
+		if !e.Step.IsZero() {
+			out = append(out, e.Step)
 		}
 	}
 	return out

@@ -100,7 +100,7 @@ func (s *site) request(known executor.Known) executor.Request {
 	const reload = "ACT run reload reload on=\"edit:/etc/site#match:^(plain|tls)\""
 	lines := []string{"EDIT /etc/site line=plain" + s.version + " match=^(plain|tls)", "META /etc/site mode=0644",
 		reload, gen}
-	r := executor.Request{Repair: true, Outputs: []executor.OutputRef{{Addr: "exec:gen", Step: gen}}, Known: known}
+	r := executor.Request{Repair: true, Outputs: []executor.OutputRef{{Addr: "exec:gen", Step: stepOf(gen)}}, Known: known}
 	second := addr.Addr("edit:/etc/site#match:^(plain|tls)")
 	if serial, ok := known["exec:gen"]; ok {
 		lines = append(lines, "EDIT /etc/site line=tls"+s.version+":"+serial+" match=^(plain|tls) phase=2", reload,
@@ -365,4 +365,12 @@ func TestExactPhases(t *testing.T) {
 	if to, lerr := s.h.Readlink("/etc/link"); err != nil || lerr != nil || to != "two" || len(rep.Runs) != 2 {
 		t.Errorf("%v, %+v, %s", err, rep, to)
 	}
+}
+
+func stepOf(line string) step.Step {
+	s, err := step.ParseLine(line)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }

@@ -184,10 +184,12 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 		}
 	}
 	for _, d := range problems {
-		c := plan.Change{Action: plan.Drift, Step: d.Line, Source: d.Range.File, Why: d.Detail, Drifted: true}
-		if l, _ := step.Parse("", []byte(d.Line)); len(l) == 1 {
-			c.Addr = l[0].Addr()
+		c := plan.Change{Action: plan.Drift, Source: d.Range.File, Why: d.Detail, Drifted: true}
+		var err error
+		if c.Step, err = step.ParseLine(d.Line); err != nil { // impossible: the plan printed it
+			c.Why += "; " + err.Error()
 		}
+		c.Addr = c.Step.Addr()
 		out = append(out, c)
 	}
 	return out

@@ -13,7 +13,6 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
-	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb/check"
 )
 
@@ -86,21 +85,17 @@ func (x *runs) verify(ctx context.Context, p *plan.Plan, show func(executor.Even
 		if c.Action != plan.Verify {
 			continue
 		}
-		l, ds := step.Parse("plan", []byte(c.Step))
-		if err := ds.Err(); err != nil {
-			return rep, err
-		}
 		res := executor.CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
 		ev := executor.Event{Kind: "done", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr}
-		if err := x.keys.masked(check.Run(ctx, x.host, x.net, l[0])); err != nil && ctx.Err() != nil {
+		if err := x.keys.masked(check.Run(ctx, x.host, x.net, c.Step)); err != nil && ctx.Err() != nil {
 			return rep, fmt.Errorf("cannot verify %s: %w", c.Addr, context.Cause(ctx))
 		} else if err != nil {
 			res.OK, res.Error, ev.Kind, ev.Text = false, err.Error(), "failed", err.Error()
 			if bad == nil {
 				bad = fmt.Errorf("%w: %s: %w", executor.ErrCheckFailed, c.Addr, err)
 				rep.Outcome = journal.CheckFailed
-				rep.Failed = &executor.Failure{Class: apply.VerificationFailed, Addr: c.Addr, Step: c.Step, Source: c.Source,
-					Error: err.Error()}
+				rep.Failed = &executor.Failure{Class: apply.VerificationFailed, Addr: c.Addr, Step: c.Step.String(),
+					Source: c.Source, Error: err.Error()}
 			}
 		}
 		if show != nil {

@@ -50,15 +50,12 @@ func (x *planner) moved(s step.Step) (step.Step, bool) {
 	}
 	args := slices.Clone(s.Args)
 	args[0] = to
-	l, _ := step.Parse("state", []byte(step.Step{Verb: s.Verb, Args: args, Attrs: s.Attrs}.String()))
-	if len(l) != 1 {
-		return s, false
-	}
-	l[0].Source = s.Source
-	return l[0], true
+	now := step.Step{Verb: s.Verb, Args: args, Attrs: s.Attrs}.Stored()
+	now.Source = s.Source
+	return now, true
 }
 
-// movedEntry is moved for the line of an entry, which was parsed before it was stored.
+// movedEntry is moved for the step of an entry.
 func (x *planner) movedEntry(e journal.Entry) (step.Step, bool) {
 	if !ownsPart(e.Addr) {
 		return step.Step{}, false
@@ -66,11 +63,7 @@ func (x *planner) movedEntry(e journal.Entry) (step.Step, bool) {
 	if _, ok := x.successor(e.Addr.Path()); !ok {
 		return step.Step{}, false
 	}
-	l, _ := step.Parse("state", []byte(e.Step))
-	if len(l) != 1 {
-		return step.Step{}, false
-	}
-	return x.moved(l[0])
+	return x.moved(e.Step)
 }
 
 // followed returns the applied entries with the paths that the host has today, and
@@ -90,7 +83,7 @@ func (x *planner) followed(entries []journal.Entry) ([]journal.Entry, bool) {
 				at[f.Addr] = j
 			}
 		}
-		out[i].Addr, out[i].Step = s.Addr(), s.String()
+		out[i].Addr, out[i].Step = s.Addr(), s
 		if j, twice := at[s.Addr()]; twice {
 			out[j] = oneOf(out[i], out[j])
 			out[i].Addr = ""

@@ -99,7 +99,7 @@ func (s *scope) addHome(home string) {
 func isTree(c plan.Change) bool {
 	dir := func(i *image.Image) bool { return i != nil && i.File != nil && i.File.Type == image.Directory }
 	goes := dir(c.From) && (!dir(c.To) || c.Action == plan.Purge)
-	comes := !dir(c.From) && (c.To == nil || dir(c.To) && c.Step == "") || c.Action == plan.Restore
+	comes := !dir(c.From) && (c.To == nil || dir(c.To) && c.Step.IsZero()) || c.Action == plan.Restore
 	return goes || comes
 }
 

@@ -16,7 +16,6 @@ import (
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
-	"fettle.dev/fettle/internal/step"
 )
 
 const (
@@ -57,11 +56,8 @@ func (c *content) know(sizes map[string]int64) {
 func (c *content) expect(p *plan.Plan) {
 	var want []string
 	for _, ch := range p.Changes {
-		if !ch.Action.Mutates() || ch.Step == "" {
-			continue
-		}
-		if l, ds := step.Parse("plan", []byte(ch.Step)); ds.Err() == nil && len(l) == 1 {
-			want = append(want, l[0].Blobs()...)
+		if ch.Action.Mutates() {
+			want = append(want, ch.Step.Blobs()...)
 		}
 	}
 	c.mu.Lock()

@@ -38,8 +38,7 @@ func (m *Managed) path(e journal.Entry) {
 		return
 	}
 	m.Paths = append(m.Paths, p)
-	l, ds := step.Parse("applied", []byte(e.Step))
-	if ds.Err() == nil && len(l) == 1 && l[0].Verb == step.Mkdir && l[0].Get("purge") == "true" {
+	if e.Step.Verb == step.Mkdir && e.Step.Get("purge") == "true" {
 		m.WholeDirectories = append(m.WholeDirectories, p)
 	}
 }

@@ -72,7 +72,7 @@ func (f *fake) save() error {
 }
 
 func fakeChange(s step.Step, action plan.Action, why string) plan.Change {
-	c := plan.Change{Action: action, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: why, To: &image.Image{}}
+	c := plan.Change{Action: action, Addr: s.Addr(), Step: s.Stored(), Source: s.Source, Why: why, To: &image.Image{}}
 	if s.Verb == step.Copy && action == plan.Update {
 		c.Differences = []plan.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: s.Blob()}}
 		c.Diff = "--- old\n+++ new\n@@ -1 +1 @@\n-old \x1b[31mred\n+new\n"
@@ -95,7 +95,7 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 	}
 	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Target: r.Target, Base: f.State.Run, Revision: r.Revision,
 		List: r.List.Digest()}
-	was := map[addr.Addr]string{}
+	was := map[addr.Addr]step.Step{}
 	for _, e := range f.State.Entries {
 		was[e.Addr] = e.Step
 	}
@@ -109,7 +109,7 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 			p.Changes = append(p.Changes, fakeChange(s, plan.Run, "it has not run yet"))
 		case !applied:
 			p.Changes = append(p.Changes, fakeChange(s, plan.Create, "new in the list"))
-		case old != s.String():
+		case !old.Same(s):
 			p.Changes = append(p.Changes, fakeChange(s, plan.Update, "changed in the list"))
 		default:
 			p.Unchanged++
@@ -146,11 +146,11 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 		if s.Verb == step.Check {
 			continue
 		}
-		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: s.Source, Run: run, FirstRun: run,
+		e := journal.Entry{Addr: s.Addr(), Step: s.Stored(), Src: s.Source, Run: run, FirstRun: run,
 			Origin: &image.Image{File: &image.File{Type: image.Absent}}}
 		for _, old := range f.State.Entries {
 			if old.Addr == e.Addr {
-				if e.FirstRun = old.FirstRun; old.Step == e.Step {
+				if e.FirstRun = old.FirstRun; old.Step.Same(e.Step) {
 					e.Run = old.Run
 				}
 			}
@@ -173,7 +173,7 @@ func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after 
 			show(executor.Event{Kind: "failed", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr,
 				Text: "disk full"})
 			rep.Outcome = journal.Failed
-			rep.Failed = &executor.Failure{Class: "step", Addr: c.Addr, Step: c.Step, Source: c.Source,
+			rep.Failed = &executor.Failure{Class: "step", Addr: c.Addr, Step: c.Step.String(), Source: c.Source,
 				Error: "cannot write: disk full"}
 			rep.Remaining = []addr.Addr{c.Addr}
 			break

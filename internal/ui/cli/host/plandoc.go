@@ -61,7 +61,7 @@ func PlanJSON(format string, p *plan.Plan) *PlanDoc {
 	}
 	for _, c := range p.Changes {
 		doc.Changes = append(doc.Changes, changeDoc{
-			Action: string(c.Shown()), Addr: c.Addr, Why: c.Why, Step: c.Step, Applied: c.Applied,
+			Action: string(c.Shown()), Addr: c.Addr, Why: c.Why, Step: c.Step.String(), Applied: c.Applied.String(),
 			Source: c.Source, State: c.State, Differences: c.Differences, Diff: c.Diff, Binary: c.Binary,
 			Irreversible: c.Irreversible, Note: c.Note, Cause: c.Cause, Drifted: c.Drifted, By: c.PurgedBy,
 		})

@@ -39,10 +39,11 @@ type explanation struct {
 	// Phases are the states of the address, one after the other, where it has
 	// several.
 	Phases []phaseDoc `json:"phases,omitempty"`
+	phase  int        `json:"-"` // of the applied step, or otherwise of the last wanted one
 }
 
 func explainAddr(ctx context.Context, s *cli.Printer, k *known, a addr.Addr) explanation {
-	e := explanation{Addr: a}
+	e := explanation{Addr: a, phase: 1}
 	commit := ""
 	for _, entry := range k.status.State.Entries {
 		if entry.Addr == a {
@@ -52,15 +53,15 @@ func explainAddr(ctx context.Context, s *cli.Printer, k *known, a addr.Addr) exp
 	if k.wanted != nil {
 		k.want(&e)
 	}
-	e.State = k.stateAt(a, phaseOf(cmp.Or(e.Applied, e.Wanted)))
+	e.State = k.stateAt(a, e.phase)
 	k.sourceLine(ctx, &e, commit)
 	return e
 }
 
 // applied adds the data of the journal, and returns the commit at which the source must be read.
 func (k *known) applied(e *explanation, entry journal.Entry) string {
-	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.FirstRun, entry.PurgedBy
-	e.Origin = originText(entry.Origin)
+	e.Applied, e.Source, e.First, e.By = entry.Step.String(), entry.Src, entry.FirstRun, entry.PurgedBy
+	e.Origin, e.phase = originText(entry.Origin), entry.Step.Phase()
 	commit := k.status.State.Revision.Commit
 	if file, _ := splitSource(entry.Src); entry.Src != "" {
 		if part, ok := k.status.State.Revision.PartOf(file); ok {

@@ -29,6 +29,9 @@ func (k *known) want(e *explanation) {
 			continue
 		}
 		e.Wanted = st.String()
+		if e.Applied == "" {
+			e.phase = st.Phase()
+		}
 		if e.Source == "" {
 			e.Source = st.Source
 		}
@@ -61,14 +64,6 @@ func (k *known) stateAt(a addr.Addr, phase int) string {
 		}
 	}
 	return other
-}
-
-// phaseOf is the phase of a step, from 1.
-func phaseOf(line string) int {
-	if l, ds := step.Parse("", []byte(line)); !ds.HasErrors() && len(l) == 1 {
-		return l[0].Phase()
-	}
-	return 1
 }
 
 // waitsFor says why a state is deferred.
