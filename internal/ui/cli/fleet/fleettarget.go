@@ -159,7 +159,8 @@ func copiesText(s *cli.Printer, p *fleet.Suspicion) string {
 	}
 	var lines []string
 	for _, c := range p.Copies {
-		lines = append(lines, cli.JoinWords(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id",
+		lines = append(lines, cli.JoinWords(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",",
+			"machine_id",
 			cmp.Or(c.Machine, "unknown"))+hubclient.Parted(", claimed ", s.Moment(c.Seen*1e9)))
 	}
 	return strings.Join(lines, "\n")

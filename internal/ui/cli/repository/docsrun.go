@@ -12,7 +12,8 @@ import (
 func listRunDocs(s *cli.Printer, doc DocsDoc) {
 	var pairs []render.Pair
 	for _, a := range doc.Actions {
-		pairs = append(pairs, render.Pair{Name: "  " + cli.JoinWords(a.Called(), once.Usage(a.Params)), Value: orAsItSays(a.Doc)})
+		pairs = append(pairs, render.Pair{Name: "  " + cli.JoinWords(a.Called(), once.Usage(a.Params)),
+			Value: orAsItSays(a.Doc)})
 	}
 	docsSection(s, "Actions, for fettle run (fettle docs ACTION):", pairs)
 	pairs = nil

@@ -67,7 +67,9 @@ value from a run is shown with the command that provides the value.`,
 				}
 				return explainOnHub(c.Context(), s.Printer, a[0], a[1])
 			}
-			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error { return explain(c.Context(), s, x, a[0]) })
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
+				return explain(c.Context(), s, x, a[0])
+			})
 		},
 	}
 }
