@@ -1,8 +1,10 @@
 package journal_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +112,30 @@ func TestOldCommandsGo(t *testing.T) {
 	all, err := s.Commands()
 	if err != nil || len(all) != 500 || all[499].ID != 510 {
 		t.Errorf("%d kept, %v", len(all), err)
+	}
+}
+
+// TestCommandIsNotRecorded: if an operation of the disk fails, the command must not run: the error says so.
+func TestCommandIsNotRecorded(t *testing.T) {
+	full := errors.New("the disk is full")
+	for stop := 1; ; stop++ {
+		n := -1 << 30 // nothing fails while the store is opened
+		s := commandStore(t, mem.NewFS(mem.Options{Count: func(string, string) error {
+			if n++; n == stop {
+				return full
+			}
+			return nil
+		}}))
+		n = 0
+		_, err := s.BeginCommand(journal.Command{Argv: [][]string{{"true"}}})
+		if n < stop {
+			if err != nil || stop < 5 {
+				t.Errorf("%d operations, %v", n, err)
+			}
+			return
+		}
+		if !errors.Is(err, full) || !strings.Contains(err.Error(), "cannot record the command") {
+			t.Errorf("operation %d failed: %v", stop, err)
+		}
 	}
 }
