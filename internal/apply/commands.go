@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -24,6 +26,22 @@ func (r *successor) notDone(entries map[addr.Addr]journal.Entry, i int) {
 		e.Failed, e.Output = true, nil
 		entries[c.Addr] = e
 	}
+}
+
+// interrupted records in the entries of an undone run that the commands are not done which a crash interrupted. The
+// guard of such a command can be unsatisfied, although the command changed the effect of an earlier version.
+func (r *successor) interrupted(entries []journal.Entry) []journal.Entry {
+	out := slices.Clone(entries)
+	for i, c := range r.plan.Changes {
+		if !r.effects[i].began || r.effects[i].changed || c.Action == plan.Remove {
+			continue
+		}
+		at := slices.IndexFunc(out, func(e journal.Entry) bool { return e.Addr == c.Addr })
+		if at >= 0 {
+			out[at].Failed, out[at].Output = true, nil
+		}
+	}
+	return out
 }
 
 // undoOf returns Entry.Undo of a command that replaces an earlier version.

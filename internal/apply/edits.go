@@ -54,8 +54,8 @@ func (r *edits) forTarget(s step.Step, now image.Image) image.Image {
 }
 
 // asFoundFirst adds to a region its image from before the first change by its address. With it, an
-// unchanged file gets its old time back, and the removal of a value also removes the mappings that
-// were created for it.
+// unchanged file gets its old time back. The removal of a region also removes the mappings that were created
+// for it, or the newline before it.
 func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 	if s.Verb != step.Edit || to.Region == nil {
 		return to
@@ -76,8 +76,8 @@ func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 	}
 	if first != nil && !first.Present {
 		one := *to.Region
-		one.Source, one.EarlierVersions = first.Source, first.EarlierVersions
-		return image.Image{Region: &one}
+		one.Source, one.EarlierVersions, one.NoEOL = first.Source, first.EarlierVersions, first.NoEOL
+		return r.unlessShared(s, image.Image{Region: &one})
 	}
 	return to
 }

@@ -45,7 +45,7 @@ func (r *recovery) replayOne(rec journal.Record, done map[int]bool) {
 		if rec.To != nil {
 			fx.to = *rec.To
 		}
-		fx.fired = rec.Addr.Kind() == addr.KindAct
+		fx.fired, fx.began = rec.Addr.Kind() == addr.KindAct, rec.Addr.Kind() == addr.KindExec
 	case journal.Result:
 		r.replayResult(rec, fx)
 	case journal.Pending:

@@ -68,6 +68,7 @@ type effect struct {
 	from, to image.Image
 	moves    []pathMove
 	fired    bool // an action that ran, or whose intent is recorded without a result
+	began    bool // a command whose intent is recorded; it may have had any effect
 	// found is the image before the first attempt at the change. If a crash left the change partly
 	// done, this is the before-image, not the partly changed state.
 	found image.Image

@@ -20,12 +20,10 @@ func (r *successor) nextState(outcome journal.Outcome) journal.State {
 	if outcome == journal.RolledBack {
 		st := r.base
 		st.Format, st.Run, st.Pending = 1, r.header.Run, r.actions.left()
+		st.Entries = r.interrupted(st.Entries)
 		return st
 	}
-	entries := map[addr.Addr]journal.Entry{}
-	for _, e := range r.base.Entries {
-		entries[e.Addr] = e
-	}
+	entries := byAddr(r.base.Entries)
 	for i := range r.plan.Changes {
 		r.enter(entries, i)
 	}
@@ -37,6 +35,14 @@ func (r *successor) nextState(outcome journal.Outcome) journal.State {
 	r.dropUntold()
 	st.Pending = r.actions.left()
 	return st
+}
+
+func byAddr(entries []journal.Entry) map[addr.Addr]journal.Entry {
+	out := make(map[addr.Addr]journal.Entry, len(entries))
+	for _, e := range entries {
+		out[e.Addr] = e
+	}
+	return out
 }
 
 // enter applies the effect of one change to the entries.
@@ -116,6 +122,9 @@ func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e jo
 	switch {
 	case o == nil && e.Adopted != nil:
 		now := r.keptAbove(entries, c.Addr, *e.Adopted)
+		if now.File != nil && now.File.Type == image.Absent { // this run can have restored the directory
+			now = r.keptAbove(byAddr(r.base.Entries), c.Addr, now)
+		}
 		o = withVersions(&now, from)
 	case o == nil && !had:
 		o = origin(r.keptAbove(entries, c.Addr, from))

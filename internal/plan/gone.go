@@ -130,6 +130,7 @@ func (m *forecast) lacksDirectory(p string) error {
 			return fmt.Errorf("cannot restore %q: this run restores the %s that others had at %q; move it away first",
 				p, left, d)
 		case now == nil || now.Type == image.Directory || m.changed[a] || m.comesBack(d):
+		case restoredIn(d, m.changed, m.trees, m.in.StoredTree) == image.Directory:
 		case now.Type == image.Absent:
 			return fmt.Errorf("cannot restore %q: the directory %q does not exist; create it first", p, d)
 		default:

@@ -64,7 +64,12 @@ func (m *removals) needsDirectory(s step.Step) bool {
 		return s.Verb != step.Rm
 	}
 	now := m.in.Observed[s.Addr()].Region
-	return !(now != nil && now.FileAbsent || m.removed(s) || m.takesMade(s))
+	return !(now != nil && now.FileAbsent || m.removed(s) || m.loses(s.Path()))
+}
+
+// loses reports whether a step removes the file at a path with the last part that fettle created.
+func (m *removals) loses(p string) bool {
+	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool { return s.Path() == p && m.takesMade(s) })
 }
 
 // holdsUnwanted reports whether a step removes a path below an existing directory.

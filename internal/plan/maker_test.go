@@ -251,6 +251,19 @@ func TestTypeAfter(t *testing.T) {
 	}
 }
 
+// TestPartsOfAFileThatGoes: another absent part does not need the directory of a file that goes with its last part.
+func TestPartsOfAFileThatGoes(t *testing.T) {
+	for made, needs := range map[bool]bool{true: false, false: true} {
+		m := planner("EDIT /d/f line=x ensure=absent", "EDIT /d/f line=y ensure=absent")
+		m.now["edit:/d/f#line:x"] = entryOf("EDIT /d/f line=x", regionIs(false, made))
+		m.in.Observed["edit:/d/f#line:x"] = *regionIs(true, false)
+		m.in.Observed["edit:/d/f#line:y"] = *regionIs(false, false)
+		if got := m.removals.needsDirectory(m.in.Desired[1]); got != needs {
+			t.Errorf("made by fettle %t: needed %t", made, got)
+		}
+	}
+}
+
 // TestTakesMade: the removal of a part removes its file if an edit of fettle made the file.
 func TestTakesMade(t *testing.T) {
 	const gone = "EDIT /d/f line=x ensure=absent"

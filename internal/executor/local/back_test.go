@@ -110,3 +110,37 @@ func TestBackToARollbackToAFailedRunPurgesNothing(t *testing.T) {
 		t.Errorf("the file of others holds %q", got)
 	}
 }
+
+// TestOriginOfAnAbsentPathInAPurgedDirectory: a purge removes a directory, and a step requires the absence of a file
+// in it. The directory returns without the file, and the rollback to the origin restores the file.
+func TestOriginOfAnAbsentPathInAPurgedDirectory(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t/d")
+	w.write("/t/d/f", "theirs\n")
+	w.applies("MKDIR /t purge=true\nRM /t/d/f\n"+beside, nil)
+	w.applies("RM /t/d/f\n"+beside, nil)
+	w.back(0, false, "")
+	w.holds("/t/d/f", "\ntheirs")
+}
+
+// TestAbsentLineOfAFileWithoutALastNewline: the removal of an added line also removes the newline before it.
+func TestAbsentLineOfAFileWithoutALastNewline(t *testing.T) {
+	m := newMachine(t)
+	m.write("/etc/conf", "theirs")
+	m.apply("EDIT /etc/conf line=a=1 match=^a=\n", nil)
+	m.apply("EDIT /etc/conf line=a=1 match=^a= ensure=absent\n", nil)
+	m.want("/etc/conf", "theirs")
+}
+
+// TestFileBelowARestoredTree: a purge removed a directory with a file that fettle had changed, and a step required the
+// absence of the file. The rollback to the origin restores the directory, and then the file in it.
+func TestFileBelowARestoredTree(t *testing.T) {
+	const top = "MKDIR /t purge=true\n"
+	w := newWorld(t)
+	w.mkdirs("/t/d/e")
+	w.write("/t/d/e/f", "theirs\n")
+	w.applies(top+"MKDIR /t/d\nMKDIR /t/d/e\nCOPY 2 /t/d/e/f\n", nil)
+	w.applies(top+"RM /t/d/e/f\n", nil)
+	w.back(0, false, "")
+	w.holds("/t/d/e/f", "\ntheirs")
+}

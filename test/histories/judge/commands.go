@@ -54,7 +54,7 @@ func (h *History) After(list List, ran, failed []string, stopped, undone bool) m
 		}
 	}
 	for name, d := range h.Last().Done {
-		if _, listed := out[name]; stopped && !listed && !slices.Contains(failed, name) && d.Line != "" {
+		if _, listed := out[name]; stopped && !listed && !slices.Contains(failed, name) && (d.Line != "" || d.Unknown) {
 			out[name] = Done{Unknown: true}
 		}
 	}

@@ -151,10 +151,14 @@ func (h *History) Add(r Run) {
 }
 
 // Reached returns the declared steps after a run that failed: the steps of its list that hold, and
-// the steps of the run before. The run did not reach the other steps, so it does not manage them.
+// the steps of the run before. These do not include replaced and reverted steps. The run did not reach the
+// other steps, so it does not manage them.
 func (h *History) Reached(list List, after Tree) List {
 	reached := slices.DeleteFunc(slices.Clone(list), func(s Step) bool { return s.holds(list, h.Blobs, after) != "" })
-	return append(reached, h.Last().List...)
+	return append(reached, slices.DeleteFunc(slices.Clone(h.Last().List), func(s Step) bool {
+		left := !slices.ContainsFunc(list, func(o Step) bool { return o.Path() == s.Path() })
+		return slices.ContainsFunc(reached, s.replacedBy) || left && s.holds(list, h.Blobs, after) != ""
+	})...)
 }
 
 // Lost returns contents of others that a run removed. The caller must find them in the record.

@@ -87,6 +87,14 @@ func (s Step) whole() bool {
 	return s.Verb == "COPY" || s.Verb == "LINK" || s.Verb == "RM" || s.Attr["purge"] == "true"
 }
 
+// replacedBy reports whether two steps are for the whole object at one path.
+func (s Step) replacedBy(o Step) bool {
+	object := func(x Step) bool {
+		return x.Verb == "COPY" || x.Verb == "LINK" || x.Verb == "MKDIR" || x.Verb == "RM"
+	}
+	return object(s) && object(o) && s.Path() == o.Path()
+}
+
 // Reaches reports whether applying or removing the list can change a path.
 func (l List) Reaches(p string) bool {
 	for _, s := range l {
