@@ -2,63 +2,45 @@ package local
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/host/accountfile"
-	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
-	"fettle.dev/fettle/internal/lookcache"
 	"fettle.dev/fettle/internal/plan"
-	"fettle.dev/fettle/internal/step"
 )
 
-// look plans, and tells whether there is anything to do or to record. Where an
-// earlier look found nothing to do and all is as it was then, it is one lstat a
-// path; the list is not even loaded, and no state is read.
-func (x *looks) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
+// look plans with the outputs that the machine has by now, and keeps the result for lookAgain.
+func (x *looks) look(ctx context.Context, r *executor.Request) (*plan.Plan, journal.State, bool, error) {
 	x.last = looked{}
-	if err = x.informed(r); err != nil {
-		return nil, st, false, err
+	if err := x.informed(r); err != nil {
+		return nil, journal.State{}, false, err
 	}
-	key, keyed := x.lookKey(r)
-	if keyed && x.program != "" {
-		if p = x.asRemembered(ctx, key, r.Verify, r.Guards); p != nil {
-			x.last = looked{plan: p, key: key}
-			return p, st, false, nil
-		}
+	l, err := x.source.look(ctx, r)
+	if err == nil && l.keyed {
+		x.last = l
+		x.last.seen = nil
 	}
-	began := x.now()
-	if err = x.load(r); err != nil {
-		return nil, st, false, err
+	return l.plan, l.state, l.todo, err
+}
+
+// look loads the list, observes the host and plans.
+func (x *fresh) look(ctx context.Context, r *executor.Request) (looked, error) {
+	if err := x.load(r); err != nil {
+		return looked{}, err
 	}
 	p, st, seen, err := x.planner.plan(ctx, *r)
-	if err != nil {
-		return p, st, false, err
+	l := looked{request: *r, plan: p, state: st, seen: seen}
+	if err == nil {
+		l.todo = needsRun(p, st, *r) || seen.moved
 	}
-	todo = needsRun(p, st, *r) || seen.moved
-	if !keyed || key.Run != st.Run || len(r.Deferred) > 0 {
-		return p, st, todo, nil
-	}
-	x.last = looked{*r, p, st, key, todo}
-	if !todo && x.program != "" && len(seen.failed) == 0 && nothingToDo(p) && len(st.Pending) == 0 {
-		x.remember(key, p, toLookAt(r.List, st.Entries), seen.images, began)
-	}
-	return p, st, todo, nil
+	return l, err
 }
 
 // load reads the list and, at the same time, the state, which the store keeps.
-func (x *looks) load(r *executor.Request) error {
+func (x *fresh) load(r *executor.Request) error {
 	var state errgroup.Group
 	state.Go(func() error {
 		_, err := x.store.State()
@@ -71,23 +53,13 @@ func (x *looks) load(r *executor.Request) error {
 	return err
 }
 
-// nothingToDo tells whether a plan has checks at most.
-func nothingToDo(p *plan.Plan) bool {
-	for _, c := range p.Changes {
-		if c.Action != plan.Verify {
-			return false
-		}
-	}
-	return true
-}
-
 // lookAgain is look, but reuses an observation where that is safe. The plan p must be
 // from this process, without a run since. In addition, either there is nothing to do, or
 // no operator was prompted in between. A run observes again each address that it changes.
 func (x *looks) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan,
 	o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
-		if key, ok := x.lookKey(r); ok && key.Same(x.last.key) {
+		if key, ok := x.remembered.lookKey(r); ok && key.Same(x.last.key) {
 			if x.last.todo {
 				r.Take(x.last.request)
 			}
@@ -106,178 +78,6 @@ func withoutDiffs(p *plan.Plan) *plan.Plan {
 		q.Changes[i].Diff, q.Changes[i].Binary = "", false
 	}
 	return &q
-}
-
-// lookKey contains the inputs of a plan for r, other than the observed addresses.
-func (x *looks) lookKey(r *executor.Request) (lookcache.Key, bool) {
-	run, file, err := x.store.StateMark()
-	if err != nil || run == 0 {
-		return lookcache.Key{}, false
-	}
-	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision,
-		Repository: r.Identity(), Repair: r.Repair, Run: run, State: file}
-	for i, path := range []string{"/etc/passwd", "/etc/group"} {
-		if st, err := x.host.Lstat(path); err == nil {
-			st.ATime = 0
-			k.Accounts[i] = st
-		}
-	}
-	return k, true
-}
-
-// asRemembered gives the plan of an earlier look if looking now would give the
-// same; nil when that is not sure.
-func (x *looks) asRemembered(ctx context.Context, key lookcache.Key, verify bool, how executor.Guards) *plan.Plan {
-	m := lookcache.Load(x.store.FS())
-	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify, how) {
-		return nil
-	}
-	p, err := plan.Read(m.Plan)
-	if err != nil {
-		return nil
-	}
-	return p
-}
-
-// sameRest observes what no lstat can speak for.
-func (x *looks) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool, how executor.Guards) bool {
-	if len(rest) == 0 {
-		return true
-	}
-	steps := make(step.List, 0, len(rest))
-	for _, r := range rest {
-		s := r.Step
-		s.Source = r.Source
-		steps = append(steps, s)
-	}
-	seen, err := x.planner.observe(ctx, steps, verify, how)
-	if err != nil || len(seen.failed) > 0 {
-		return false
-	}
-	for i, s := range steps {
-		if !reflect.DeepEqual(seen.images[s.Addr()], rest[i].Image) {
-			return false
-		}
-	}
-	return true
-}
-
-// remember keeps a look that began at began and found nothing to do. Where it
-// cannot be sure it keeps nothing: it is only ever a saving.
-func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image,
-	began time.Time) {
-	if key.Racy(began) {
-		return
-	}
-	m := &lookcache.Memory{Key: key}
-	var err error
-	if m.Plan, err = journal.Marshal(p); err != nil {
-		return
-	}
-	var paths []lookcache.Path
-	seen := map[string]bool{}
-	for _, s := range steps {
-		img := images[s.Addr()]
-		switch {
-		case s.Verb == step.Act || s.Verb == step.Wait || s.Verb == step.Check || s.Verb == step.Include:
-		case x.witnesses(s.Verb) != nil:
-			for _, w := range x.witnesses(s.Verb) {
-				if !seen[w] {
-					seen[w] = true
-					paths = append(paths, lookcache.Path{Path: w, Witness: true})
-				}
-			}
-		case byLstat(s, img):
-			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" &&
-				img.File.Type == image.Directory})
-		default:
-			m.Rest = append(m.Rest, lookcache.Rest{Step: s, Source: s.Source, Image: img})
-		}
-	}
-	if !m.SetPaths(x.host, paths, func(p *lookcache.Path) bool { return x.sure(p, images, began) }) {
-		return
-	}
-	_ = m.Save(x.store.FS())
-}
-
-// witnesses are the files that all which a verb observes is read from; nil when
-// it is more than files, or the first of them is not there. They also keep
-// password hashes out of the memory.
-func (x *looks) witnesses(v step.Verb) []string {
-	var files []string
-	switch v {
-	case step.User, step.Group, step.Member:
-		files = []string{accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow, accountfile.SubUID,
-			accountfile.SubGID}
-	case step.Pkg: // dpkg replaces the file status as a whole, and stores pending changes in updates
-		files = []string{"/var/lib/dpkg/status", "/var/lib/dpkg/updates", "/var/lib/apt/extended_states"}
-	default:
-		return nil
-	}
-	if there, err := host.Exists(x.host, files[0]); err != nil || !there {
-		return nil
-	}
-	return files
-}
-
-// byLstat reports whether an lstat of its path detects each change of a step's address,
-// once it was observed. Regions and metadata need more than an lstat.
-func byLstat(s step.Step, img image.Image) bool {
-	switch s.Verb {
-	case step.Mkdir, step.Copy, step.Link, step.Rm:
-		return img.File != nil
-	}
-	return false
-}
-
-// sure reports whether the stat is the stat of the observed file. A change time before
-// the observation shows that the inode did not change since. The other fields show that
-// the inode is the same.
-func (x *looks) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
-	if p.Witness {
-		return x.witnessed(p, began)
-	}
-	f := images[addr.File(p.Path)].File
-	if f == nil || f.Type != p.Stat.Type || p.Racy(began) {
-		return false
-	}
-	if f.Type == image.Absent {
-		return true
-	}
-	if f.UID != p.Stat.UID || f.GID != p.Stat.GID || f.Type != image.Symlink && f.Mode != p.Stat.Mode {
-		return false
-	}
-	switch f.Type {
-	case image.Regular:
-		name := p.Path
-		if f.Sealed != "" {
-			name += capture.SealedMark + f.Sealed
-		}
-		d, ok := x.digests().Digest(name, p.Stat)
-		return ok && d == f.Digest && setSum(p, d)
-	case image.Symlink:
-		to, err := x.host.Readlink(p.Path)
-		return err == nil && to == f.Target
-	}
-	return true
-}
-
-// witnessed fills in the stat of a witness. If the witness did not change since the
-// observation began, the observation is based on it.
-func (x *looks) witnessed(p *lookcache.Path, began time.Time) bool {
-	if p.Racy(began) {
-		return false
-	}
-	if p.Stat.Type != image.Regular {
-		return true
-	}
-	f, err := capture.Look(x.host, p.Path, nil)
-	return err == nil && setSum(p, f.Digest)
-}
-
-func setSum(p *lookcache.Path, digest string) bool {
-	sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
-	return err == nil && copy(p.Sum[:], sum) == len(p.Sum)
 }
 
 // asked runs the guards that the plan could not run, on the host, if no other change is

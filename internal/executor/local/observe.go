@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,14 +19,6 @@ import (
 
 // observers is how many addresses are looked at side by side.
 const observers = 4
-
-// observed is the result of an observation of many addresses.
-type observed struct {
-	mu     sync.Mutex
-	images map[addr.Addr]image.Image
-	failed map[addr.Addr]error
-	moved  bool // applied addresses have moved to different paths, which a run records
-}
 
 func (o *observed) put(a addr.Addr, i image.Image, err error) {
 	o.mu.Lock()

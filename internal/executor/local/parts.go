@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host/sealed"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lookcache"
@@ -33,12 +35,32 @@ type shared struct {
 // planner compares a list with the applied state and the host. It changes nothing.
 type planner struct{ *shared }
 
-// looks plans requests, and caches observations that found no difference.
-type looks struct {
+// source plans a request and tells whether there is anything to do or to record.
+type source interface {
+	look(ctx context.Context, r *executor.Request) (looked, error)
+}
+
+// fresh plans a request after it has loaded the list and observed the host.
+type fresh struct {
 	*shared
 	planner *planner
+}
+
+// remembered is a source that stores observations without a difference, and returns their plans while
+// the host stays the same.
+type remembered struct {
+	*shared
+	source  source
+	planner *planner
 	program string // Options.Program
-	last    looked
+}
+
+// looks plans requests, and reuses the last plan of this process.
+type looks struct {
+	*shared
+	source     source
+	remembered *remembered
+	last       looked
 }
 
 // runs changes the host: runs, their recovery, and their confirmation.
@@ -58,7 +80,8 @@ type files struct {
 // newExecutor connects the parts of an executor.
 func newExecutor(s *shared, o Options) *Executor {
 	x := &Executor{shared: s, planner: &planner{s}}
-	x.looks = &looks{shared: s, planner: x.planner, program: o.Program}
+	r := &remembered{shared: s, source: &fresh{s, x.planner}, planner: x.planner, program: o.Program}
+	x.looks = &looks{shared: s, source: r, remembered: r}
 	x.runs = &runs{shared: s, planner: x.planner, looks: x.looks, watch: o.Guard}
 	x.files = &files{shared: s, runs: x.runs}
 	return x
@@ -97,8 +120,18 @@ type looked struct {
 	request executor.Request // filled, where there is something to do
 	plan    *plan.Plan
 	state   journal.State
+	seen    *observed // nil in looks.last
 	key     lookcache.Key
+	keyed   bool // key has all inputs, so the observation can be reused
 	todo    bool // there is something to do or to record
+}
+
+// observed is the result of an observation of many addresses.
+type observed struct {
+	mu     sync.Mutex
+	images map[addr.Addr]image.Image
+	failed map[addr.Addr]error
+	moved  bool // applied addresses have moved to different paths, which a run records
 }
 
 // keyring implements sealed.Keys. It has the keys of the current request, and the keys
