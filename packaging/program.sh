@@ -18,10 +18,12 @@ trap 'rm -rf "$work"' EXIT
 export CGO_ENABLED=0 GOOS=linux
 set_version=${VERSION:+-X main.version=$VERSION}
 
-# build ARCH FILE PACKAGE FLAG, the same bytes for the same source
+# build ARCH FILE PACKAGE [FLAG…], the same bytes for the same source
 build() {
+	goarch=$1 into=$2 package=$3
+	shift 3
 	# shellcheck disable=SC2086 # flags are words
-	GOARCH=$1 go build -trimpath ${BUILDFLAGS:-} "$4" -ldflags "-s -w -buildid= $set_version" -o "$2" "$3"
+	GOARCH=$goarch go build -trimpath ${BUILDFLAGS:-} "$@" -ldflags "-s -w -buildid= $set_version" -o "$into" "$package"
 }
 
 overlay=
