@@ -22,8 +22,11 @@ func (w *world) deliver() {
 
 func (w *world) answerAsk() {
 	w.ask = false
+	boot := w.boot
 	if len(w.all) > 0 {
 		w.step(machine.Offered{Assignment: w.all[len(w.all)-1]})
 	}
-	w.step(machine.Answered{})
+	if w.boot == boot { // otherwise the power failed, and the answer has no receiver
+		w.step(machine.Answered{})
+	}
 }
