@@ -63,7 +63,7 @@ type Target struct {
 	Serials  []string `json:"serials,omitempty"` // of its unexpired certificates, hex, newest last
 	Token    string   `json:"token,omitempty"`   // the ID of the token with which it enrolled
 	Enrolled int64    `json:"enrolled"`          // seconds since 1970
-	Changed  int64    `json:"changed"`           // of Standing or Labels
+	Changed  int64    `json:"changed"`           // of this entry
 	By       string   `json:"by,omitempty"`      // the last user, token or hub that changed it
 	Pin      *Pin     `json:"pin,omitempty"`
 	// Suspect is nil for a reliable target.

@@ -194,7 +194,7 @@ func TestHugeSparseFile(t *testing.T) {
 	const hugeSize = 256 << 20
 	asRoot(t)
 	if testing.Short() {
-		t.Skip("reads much")
+		t.Skip("it reads 256 MiB")
 	}
 	w := onDisk(t, t.TempDir())
 	defer w.close()

@@ -28,7 +28,7 @@ func TestFrameBytes(t *testing.T) {
 	}
 }
 
-// FuzzFrames: whatever comes is frames within bounds or an error, and what is sent
+// FuzzFrames: any input is read as frames within bounds or as an error, and what is sent
 // comes back.
 func FuzzFrames(f *testing.F) {
 	var b bytes.Buffer

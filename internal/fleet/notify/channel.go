@@ -14,8 +14,7 @@ type Channel interface {
 	Send(ctx context.Context, s *Sender, n document.Notice) error
 }
 
-// channelsOf returns the channels of a rule. A valid rule has one. A new channel is a file of this
-// package and a row in this list.
+// channelsOf returns the channels of a rule. A valid rule has one.
 func channelsOf(r document.Notification) (out []Channel) {
 	if r.Webhook != nil {
 		out = append(out, (*webhook)(r.Webhook))

@@ -162,7 +162,7 @@ func (s *Session) ChooseTarget(src *Source) (string, error) {
 	names, err := s.Targets(src)
 	switch {
 	case err != nil && s.Target != "":
-		return s.Target, nil // compiling tells what is wrong, and which targets there are
+		return s.Target, nil // the compilation reports the errors, and the names of the targets
 	case err != nil:
 		return "", err
 	case s.Target != "" && !slices.Contains(names, s.Target):

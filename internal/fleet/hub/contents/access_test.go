@@ -133,7 +133,7 @@ func TestContentOverTheBus(t *testing.T) {
 	}
 }
 
-// TestReadersOfHistories: a target reads the histories of its commits. Nobody else reads one.
+// TestReadersOfHistories: a target reads only the histories of its commits.
 func TestReadersOfHistories(t *testing.T) {
 	w, _ := assigned(t)
 	go func() { _ = w.Histories.Run(t.Context()) }()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -60,7 +62,7 @@ func (g *Registry) Revoke(ctx context.Context, by access.Principal, id fleet.Tar
 // SetLabels changes labels of a target.
 func (g *Registry) SetLabels(ctx context.Context, by access.Principal, id fleet.TargetID,
 	r document.LabelRequest) error {
-	return g.edit(ctx, by, id, func(t *fleet.Target) error {
+	err := g.edit(ctx, by, id, func(t *fleet.Target) error {
 		labels := maps.Clone(t.Labels)
 		if labels == nil {
 			labels = map[string]string{}
@@ -75,6 +77,20 @@ func (g *Registry) SetLabels(ctx context.Context, by access.Principal, id fleet.
 		t.Labels = labels
 		return nil
 	})
+	return g.Events.Did(ctx, by, fleet.Labelled, id, "", labelsText(r), err)
+}
+
+// labelsText describes a change of labels as it is typed: "env=prod web-", sorted.
+func labelsText(r document.LabelRequest) string {
+	var words []string
+	for k, v := range r.Set {
+		words = append(words, k+"="+v)
+	}
+	for _, k := range r.Remove {
+		words = append(words, k+"-")
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
 }
 
 // Pin keeps a target, or a module of it, at a revision.

@@ -194,7 +194,8 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 	s.Style().Pairs(s.App.Stdout, []render.Pair{
 		{Name: "target", Value: t.Name},
 		{Name: "identity", Value: string(t.ID)},
-		{Name: "standing", Value: cli.JoinWords(string(t.Standing), hubclient.Parted("by ", d.By))},
+		{Name: "standing", Value: string(t.Standing)},
+		{Name: "changed by", Value: d.By},
 		{Name: "state", Value: string(t.State)},
 		{Name: "error", Value: t.Error},
 		{Name: "suspect", Value: suspectOf(s, t.Suspect)},

@@ -68,8 +68,8 @@ func reconnectMember(ctx context.Context, m *cli.Member) (executor.Executor, err
 	return x, nil
 }
 
-// waitUntil reaches the machine again and again until what is tried there is done, or ctx
-// ends. The error is the last of both.
+// waitUntil connects to the machine and calls try, until try reports success or ctx ends. It returns
+// the last error of either.
 func waitUntil(ctx context.Context, m *cli.Member, try func(executor.Executor) (bool, error)) error {
 	pause := 200 * time.Millisecond
 	for {

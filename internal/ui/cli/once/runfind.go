@@ -70,8 +70,7 @@ func namesOf(all query.Runnable) []string {
 	return slices.Compact(out)
 }
 
-// CheckCalled tells what is wrong with parameters that fit none of the actions of a
-// name.
+// CheckCalled returns an error for parameters that fit none of the actions of a name.
 func CheckCalled(found []query.Declared, params map[string]string) error {
 	var first error
 	for _, d := range found {
