@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 func tree() repo.Tree {
@@ -108,6 +109,12 @@ func TestEveryField(t *testing.T) {
 }
 
 func fill(t *testing.T, v reflect.Value) {
+	if s, ok := v.Addr().Interface().(*step.Step); ok {
+		if err := s.UnmarshalText([]byte("MKDIR /srv/x mode=0700")); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString("x")
