@@ -36,19 +36,28 @@ func (m *forecast) uneditable(s step.Step) error {
 // changes no directory between. It is Absent for any other path.
 func restoredIn(p string, changed map[addr.Addr]bool, trees map[string]string,
 	kept func(string) []TreeFile) image.FileType {
+	if f := storedAt(p, changed, trees, kept); f != nil {
+		return f.Type
+	}
+	return image.Absent
+}
+
+// storedAt returns the object at a path in a directory that a plan restores with its content, if the plan
+// changes no directory between; nil for any other path.
+func storedAt(p string, changed map[addr.Addr]bool, trees map[string]string, kept func(string) []TreeFile) *image.File {
 	d := path.Dir(p)
 	for d != "/" && d != "." && !changed[addr.File(d)] {
 		d = path.Dir(d)
 	}
 	if kept == nil || trees[d] == "" {
-		return image.Absent
+		return nil
 	}
 	for _, k := range kept(trees[d]) {
 		if path.Join(d, k.Rel) == p {
-			return k.File.Type
+			return &k.File
 		}
 	}
-	return image.Absent
+	return nil
 }
 
 // undressed returns the reason if recorded metadata cannot be restored, or "". The path no longer

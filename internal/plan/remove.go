@@ -129,8 +129,11 @@ func (m *removals) revert(c Change, e journal.Entry) {
 		m.removeAround(c, e)
 		return
 	}
-	c.Differences = m.differences(*c.From, *c.To)
 	m.tellByHand(&c, e)
+	if back := m.backWithTree(p, from, to); back != nil {
+		from = image.Image{File: back}
+	}
+	c.Differences = m.differences(*c.From, *c.To)
 	if putBack(from, *c.To) && !m.takesFile(from, to, p) {
 		c = alreadyRemoved(c)
 	}
@@ -140,6 +143,15 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	}
 	m.remain[p] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
 	m.removeInTurn(c)
+}
+
+// backWithTree returns the object that returns to an absent path with a directory that this plan restores with its
+// content; nil if none does. If the path must be absent, this plan removes the object again.
+func (m *removals) backWithTree(p string, from, to image.Image) *image.File {
+	if from.File == nil || to.File == nil || !absent(from) || !absent(to) {
+		return nil
+	}
+	return storedAt(p, m.changed, m.trees, m.in.StoredTree)
 }
 
 // ofOthers reports whether an object exists at a path that was absent before fettle and must be absent. Others

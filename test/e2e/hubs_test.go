@@ -180,6 +180,13 @@ func (f *hubsOf) await(what string, holds func() bool) {
 func (f *hubsOf) said() string {
 	var out strings.Builder
 	out.WriteString("\n" + f.hubs[0].Exec("fettle", "hub", "list", "--json").Stdout)
+	for _, words := range [][]string{{"status", "--fleet"}, {"target", "list"}, {"events"}} {
+		out.WriteString("\n" + f.hubs[0].Exec(append([]string{"fettle"}, words...)...).Stdout)
+	}
+	for _, a := range f.agents {
+		r := a.Exec("fettle", "agent", "status")
+		out.WriteString("\n" + r.Stdout + r.Stderr)
+	}
 	for _, m := range append(append([]*machine{}, f.hubs...), f.agents...) {
 		out.WriteString("\n" + m.Name + ":\n" + m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40",
 			"-o", "short-precise").Stdout)

@@ -1,11 +1,14 @@
 package local_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"testing"
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/image"
 )
 
 func (m *machine) time(p string) int64 {
@@ -143,4 +146,27 @@ func TestFileBelowARestoredTree(t *testing.T) {
 	w.applies(top+"RM /t/d/e/f\n", nil)
 	w.back(0, false, "")
 	w.holds("/t/d/e/f", "\ntheirs")
+}
+
+// TestOwnFileInARestoredTree: a purge removed a directory with a file that fettle had created. The directory returns
+// without the file, in a rollback and when the steps leave the list.
+func TestOwnFileInARestoredTree(t *testing.T) {
+	for name, leave := range map[string]func(w *world){
+		"rollback": func(w *world) { w.back(0, false, "") },
+		"apply":    func(w *world) { w.applies(beside, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mkdirs("/t/d")
+			w.applies("MKDIR /t purge=true\nMKDIR /t/d mode=0640\nCOPY 1 /t/d/g\n"+beside, nil)
+			w.applies("MKDIR /t purge=true\nRM /t/d/g\n"+beside, nil)
+			leave(w)
+			if st, err := w.aside.Lstat("/t/d"); err != nil || st.Type != image.Directory {
+				t.Errorf("the directory is %+v, %v", st, err)
+			}
+			if _, err := w.aside.Lstat("/t/d/g"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the file of fettle is there: %v", err)
+			}
+		})
+	}
 }
