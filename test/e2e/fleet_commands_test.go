@@ -81,7 +81,7 @@ func (f *signedFleet) operator() {
 		`ann namespaces="fettle-command@v1" `+h.ReadFile(f.t, "/root/ann/key.pub"), 0o644)
 	web1.WriteFile(f.t, "/etc/fettle/agent.conf", "commands = \"signed\"\n", 0o644)
 	web1.Run(f.t, "systemctl", "restart", "fettle-agent")
-	f.ready()
+	f.told("its commit is not signed") // The new process of web1 is connected, and uses the file.
 }
 
 func (f *signedFleet) url() string { return "https://" + f.hub.Addr + ":7440" }

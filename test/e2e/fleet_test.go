@@ -122,7 +122,7 @@ func (f *fleetOf) await(what string, holds func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Fatalf("%s: never\nhub: %s", what, f.hub.Exec("journalctl", "-u", "fettle-hub", "-n", "40", "-o", "cat").Stdout)
+			f.t.Fatalf("%s: never%s", what, situation([]*machine{f.hub}, f.agents))
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,4 +52,22 @@ func (m *machine) byHand(file, text string) {
 	if r := m.ExecInput(strings.NewReader(text), "tee", file); r.ExitCode != 0 {
 		m.t.Fatalf("%s: %s", m.Name, r.Stderr)
 	}
+}
+
+// situation returns what the hubs know of the fleet, and the last lines in the journals of all hosts.
+func situation(hubs, agents []*machine) string {
+	var out strings.Builder
+	for _, words := range [][]string{{"hub", "list", "--json"}, {"status", "--fleet"}, {"target", "list"}, {"events"}} {
+		r := hubs[0].Exec(append([]string{"fettle"}, words...)...)
+		fmt.Fprintf(&out, "\n%s%s", r.Stdout, r.Stderr)
+	}
+	for _, a := range agents {
+		r := a.Exec("fettle", "agent", "status")
+		fmt.Fprintf(&out, "\n%s:\n%s%s", a.Name, r.Stdout, r.Stderr)
+	}
+	for _, m := range slices.Concat(hubs, agents) {
+		journal := m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40", "-o", "short-precise")
+		fmt.Fprintf(&out, "\n%s:\n%s", m.Name, journal.Stdout)
+	}
+	return out.String()
 }

@@ -70,7 +70,7 @@ func oneOfTwo(f *hubsOf) {
 	r := lost.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+left.Addr+":7440", "--token-file",
 		"-", "--address", lost.Addr, "--name", "hub4")
 	if r.ExitCode != 0 {
-		f.t.Fatalf("hub4 does not join: %s%s%s", r.Stdout, r.Stderr, f.said())
+		f.t.Fatalf("hub4 does not join: %s%s%s", r.Stdout, r.Stderr, f.situation())
 	}
 	lost.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 	f.kept(2)

@@ -135,7 +135,7 @@ func (n *onNATS) begin() {
 	r := second.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440",
 		"--token-file", "-", "--address", second.Addr, "--nats-creds", "/root/hub.creds")
 	if r.ExitCode != 0 {
-		n.t.Fatalf("hub2 does not join: %s%s%s", r.Stdout, r.Stderr, n.said())
+		n.t.Fatalf("hub2 does not join: %s%s%s", r.Stdout, r.Stderr, n.situation())
 	}
 	second.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")
 	n.both()

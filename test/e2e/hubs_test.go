@@ -89,7 +89,7 @@ func (f *hubsOf) begin() {
 		r := h.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440", "--token-file",
 			"-", "--address", h.Addr)
 		if r.ExitCode != 0 {
-			f.t.Fatalf("%s does not join: %s%s%s", h.Name, r.Stdout, r.Stderr, f.said())
+			f.t.Fatalf("%s does not join: %s%s%s", h.Name, r.Stdout, r.Stderr, f.situation())
 		}
 		h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 		f.kept(i + 2)
@@ -167,31 +167,16 @@ func (f *hubsOf) arrived() {
 	}
 }
 
+// situation describes all hubs and agents.
+func (f *hubsOf) situation() string { return situation(f.hubs, f.agents) }
+
 func (f *hubsOf) await(what string, holds func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Fatalf("%s: never%s", what, f.said())
+			f.t.Fatalf("%s: never%s", what, f.situation())
 		}
 	}
-}
-
-// said is what all hubs and agents said last.
-func (f *hubsOf) said() string {
-	var out strings.Builder
-	out.WriteString("\n" + f.hubs[0].Exec("fettle", "hub", "list", "--json").Stdout)
-	for _, words := range [][]string{{"status", "--fleet"}, {"target", "list"}, {"events"}} {
-		out.WriteString("\n" + f.hubs[0].Exec(append([]string{"fettle"}, words...)...).Stdout)
-	}
-	for _, a := range f.agents {
-		r := a.Exec("fettle", "agent", "status")
-		out.WriteString("\n" + r.Stdout + r.Stderr)
-	}
-	for _, m := range append(append([]*machine{}, f.hubs...), f.agents...) {
-		out.WriteString("\n" + m.Name + ":\n" + m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40",
-			"-o", "short-precise").Stdout)
-	}
-	return out.String()
 }
 
 // hubPage is what a hub knows of all.
