@@ -358,6 +358,7 @@ func TestStrangers(t *testing.T) {
 		if !ended(knock(bare)) {
 			t.Error("one without TLS was let in")
 		}
+		synctest.Wait() // until it does not count any more
 		secure := func(c net.Conn) net.Conn { return tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS13}) }
 		first, second := knock(secure), knock(secure)
 		synctest.Wait()
