@@ -208,7 +208,7 @@ func (m *machine) clean() {
 // await polls until the condition holds.
 func (m *machine) await(what string, ok func() bool) {
 	m.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			m.t.Fatalf("%s: %s did not come", m.Name, what)
 		}

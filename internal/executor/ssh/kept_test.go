@@ -261,7 +261,7 @@ func TestKeptErrors(t *testing.T) {
 
 func (d *desk) await(what string, is func() bool) {
 	d.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			d.Fatalf("there is no %s", what)
 		}

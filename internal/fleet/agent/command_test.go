@@ -41,7 +41,7 @@ func (n *node) deliver(job fleet.Job) fleet.JobAnswer {
 // end waits until the hub has the result of a job.
 func (n *node) end(id string) fleet.JobAnswer {
 	n.t.Helper()
-	late := time.After(15 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		n.hub.mu.Lock()
 		i := slices.IndexFunc(n.hub.ended, func(d fleet.JobAnswer) bool { return d.ID == id })
@@ -63,7 +63,7 @@ func (n *node) began() string {
 	select {
 	case line := <-n.runs:
 		return line
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		n.t.Fatal("nothing runs")
 	}
 	return ""

@@ -153,7 +153,7 @@ func (h *hub) connect(up bool) {
 // heard waits for a matching report.
 func (h *hub) heard(t *testing.T, what string, fits func(fleet.Report) bool) fleet.Report {
 	t.Helper()
-	late := time.After(15 * time.Second)
+	late := time.After(time.Minute)
 	for from := 0; ; {
 		h.mu.Lock()
 		for ; from < len(h.reports); from++ {

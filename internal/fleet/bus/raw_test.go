@@ -35,7 +35,7 @@ func dialRaw(srv *bus.Server, conf *tls.Config) (*raw, error) {
 
 // next returns the next frame of the hub.
 func (r *raw) next() (kind byte, body []byte, err error) {
-	if err := r.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := r.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		return 0, nil, err
 	}
 	var head [5]byte
@@ -50,7 +50,7 @@ func (r *raw) next() (kind byte, body []byte, err error) {
 // send writes any frame.
 func (r *raw) send(kind byte, body []byte) error {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)+1))
-	if err := r.conn.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := r.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 		return err
 	}
 	_, err := r.conn.Write(append(append(b, kind), body...))

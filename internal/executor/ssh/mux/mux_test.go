@@ -102,7 +102,7 @@ func conform(t *testing.T, socket func(*testing.T) string) {
 // await waits for something.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("there is no %s", what)
 		}

@@ -69,7 +69,7 @@ func behind(t *testing.T, begun func()) (d *Server, told *record, l net.Listener
 // until waits for a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("did not come: %s", what)
 		}
