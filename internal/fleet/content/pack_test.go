@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,6 +55,18 @@ func (f *full) Write(b []byte) (int, error) {
 		return 0, errDisk
 	}
 	return len(b), nil
+}
+
+// TestPartsWithoutDirectory: a repository without modules has only the root bundle; modules must be a directory.
+func TestPartsWithoutDirectory(t *testing.T) {
+	parts, err := content.Parts(repo.MapTree(map[string]string{"fettle.hcl": "", "module": ""}))
+	if err != nil || !slices.Equal(parts, []string{content.RootBundle}) {
+		t.Errorf("without modules: %q, %v", parts, err)
+	}
+	parts, err = content.Parts(repo.MapTree(map[string]string{"fettle.hcl": "", "modules": "text"}))
+	if parts != nil || err == nil || !strings.Contains(err.Error(), "modules is not a directory") {
+		t.Errorf("a file: %q, %v", parts, err)
+	}
 }
 
 // TestPackRefuses: a bundle is within its limits and has the content of the listed tree; otherwise

@@ -45,8 +45,8 @@ func (s *Store) Begin(want fleet.Bundle) (*Partial, error) {
 	return p, nil
 }
 
-// reserve reserves the missing bytes. It removes partial downloads that are longer than their
-// content, and others above maxPartial.
+// reserve reserves the missing bytes. It removes a partial download that is longer than its content, and
+// others if a new one would exceed maxPartial.
 func (s *Store) reserve(want fleet.Bundle) (offset int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,9 @@ func (s *Store) reserve(want fleet.Bundle) (offset int64, err error) {
 			return 0, err
 		}
 	}
+	_, resumed := s.partial[want.Digest]
 	for digest := range s.partial {
-		if _, busy := s.busy[digest]; len(s.partial) >= maxPartial && digest != want.Digest && !busy {
+		if _, busy := s.busy[digest]; len(s.partial) >= maxPartial && !resumed && !busy {
 			if err := s.forget(digest); err != nil {
 				return 0, err
 			}

@@ -96,6 +96,30 @@ func TestRoomForContent(t *testing.T) {
 	}
 }
 
+// TestResumedDownloadNeedsNoRoom: a store with the maximum number of partial downloads resumes each of
+// them and removes none.
+func TestResumedDownloadNeedsNoRoom(t *testing.T) {
+	s := emptyStore(t, 100)
+	for range 2 {
+		for _, digit := range "0123456789abcdef" {
+			p, err := s.Begin(named(string(digit), 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			had := p.Offset()
+			if _, err := p.Write([]byte("x")); err != nil || p.Close() != nil {
+				t.Fatal(err)
+			}
+			if s.partial[named(string(digit), 3).Digest] != had+1 {
+				t.Errorf("the download %c: %d bytes after %d", digit, p.Offset(), had)
+			}
+		}
+	}
+	if len(s.partial) != maxPartial || s.Used() != 2*maxPartial {
+		t.Errorf("%d downloads with %d bytes", len(s.partial), s.Used())
+	}
+}
+
 // TestSmallAnswers: content that is too large, or does not compress well, is available only by
 // HTTPS.
 func TestSmallAnswers(t *testing.T) {

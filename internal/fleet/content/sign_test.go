@@ -1,11 +1,13 @@
 package content_test
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -74,22 +76,57 @@ func TestKeyWithPassphrase(t *testing.T) {
 	}
 }
 
+// TestAgentWithoutTheKey: if the SSH agent does not have the key, the error names the fingerprint of the key.
+func TestAgentWithoutTheKey(t *testing.T) {
+	conn := agentWith(t, newPrivateKey(t))
+	other, err := ssh.NewPublicKey(newPrivateKey(t).Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = content.AgentSigningKey(conn, ssh.MarshalAuthorizedKey(other))
+	if err == nil || !strings.Contains(err.Error(), ssh.FingerprintSHA256(other)+": the SSH agent does not have it") {
+		t.Error(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = content.AgentSigningKey(conn, ssh.MarshalAuthorizedKey(other))
+	if err == nil || !strings.Contains(err.Error(), "cannot list the keys of the SSH agent") {
+		t.Error(err)
+	}
+}
+
+func newPrivateKey(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private
+}
+
 func fromAgent(t *testing.T, private, public []byte) content.SigningKey {
 	t.Helper()
 	raw, err := ssh.ParseRawPrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
 	}
+	k, err := content.AgentSigningKey(agentWith(t, raw), public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// agentWith returns a connection to an SSH agent with one key.
+func agentWith(t *testing.T, key any) net.Conn {
+	t.Helper()
 	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: raw}); err != nil {
+	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
 		t.Fatal(err)
 	}
 	here, there := net.Pipe()
 	t.Cleanup(func() { _ = here.Close() })
 	go func() { _ = agent.ServeAgent(ring, there) }()
-	k, err := content.AgentSigningKey(here, public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return here
 }

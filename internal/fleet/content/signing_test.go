@@ -2,6 +2,7 @@ package content
 
 import (
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -23,6 +24,14 @@ func TestSignerFails(t *testing.T) {
 	text, err := Permit{Repository: "site", Commit: "aa"}.Sign(k)
 	if text != "" || !errors.Is(err, errGone) || refused(err, "cannot sign the permit") {
 		t.Errorf("a permit: %q, %v", text, err)
+	}
+	text, err = Command{Params: json.RawMessage("{}")}.Sign(k)
+	if text != "" || !errors.Is(err, errGone) || refused(err, "cannot sign the command") {
+		t.Errorf("a command: %q, %v", text, err)
+	}
+	text, err = Command{Params: json.RawMessage("{")}.Sign(SigningKey{testSigner(t)})
+	if text != "" || refused(err, "cannot sign the command: json") {
+		t.Errorf("parameters that are not JSON: %q, %v", text, err)
 	}
 }
 
@@ -46,6 +55,26 @@ func TestLargestPermit(t *testing.T) {
 	}
 	if _, err := sign(2 + rest); refused(err, "cannot read the permit") {
 		t.Errorf("a permit above the maximum: %v", err)
+	}
+}
+
+// TestLargestCommand: a signed command has at most MaxSignedCommand bytes with its signature.
+func TestLargestCommand(t *testing.T) {
+	k := SigningKey{testSigner(t)}
+	sign := func(n int) (string, error) {
+		return Command{Call: "command", Params: json.RawMessage(`"` + strings.Repeat("x", n) + `"`)}.Sign(k)
+	}
+	short, err := sign(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := MaxSignedCommand - len(short)
+	most, err := sign(rest)
+	if err != nil || len(most) != MaxSignedCommand {
+		t.Fatalf("%d bytes, %v", len(most), err)
+	}
+	if text, err := sign(rest + 1); text != "" || refused(err, "Copy its input to the target first") {
+		t.Errorf("a command above the maximum: %d bytes, %v", len(text), err)
 	}
 }
 
