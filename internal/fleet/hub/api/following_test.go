@@ -85,6 +85,69 @@ func TestFollowContinues(t *testing.T) {
 	}
 }
 
+// stored is a backend with stored pages of events and no new events. The question after the last page cancels
+// the request.
+type stored struct {
+	pages
+	cancel func()
+}
+
+func (s stored) Events(ctx context.Context, q view.EventQuery) (document.EventPage, error) {
+	page, err := s.pages.Events(ctx, q)
+	if len(*s.asked) == len(s.all) {
+		s.cancel()
+	}
+	return page, err
+}
+
+func (stored) Changed() <-chan struct{} { return nil }
+
+// TestFollowWaits: a stream sends all stored events without a change of the view, and then asks for no other
+// page until the view changes.
+func TestFollowWaits(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	page := document.EventPage{Events: []document.Event{{Cursor: "c1", Kind: "applied"}}, Cursor: "c1"}
+	hub, asked := newHub(t), []string{}
+	h := hub.Handler()
+	h.Table = apitest.Table(stored{pages{hub, []document.EventPage{page, page, {}}, &asked}, cancel})
+	r := httptest.NewRequestWithContext(ctx, "GET", "http://hub/v1/events/follow", nil)
+	r.Header.Set("Authorization", "Bearer read")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if lines := strings.Count(w.Body.String(), "\n"); len(asked) != 3 || lines != 2 {
+		t.Errorf("%d questions, %d events: %s", len(asked), lines, w.Body)
+	}
+}
+
+// timed is a backend that notes whether its questions have a time limit.
+type timed struct {
+	apitest.Backend
+	limited *[]bool
+}
+
+func (b timed) note(ctx context.Context) error {
+	_, limited := ctx.Deadline()
+	*b.limited = append(*b.limited, limited)
+	return errFault
+}
+
+func (b timed) Events(ctx context.Context, _ view.EventQuery) (document.EventPage, error) {
+	return document.EventPage{}, b.note(ctx)
+}
+
+// TestAnswersAreLimited: an answer has a time limit, a stream of events has none.
+func TestAnswersAreLimited(t *testing.T) {
+	hub, limited := newHub(t), []bool{}
+	h := hub.Handler()
+	h.Table = apitest.Table(timed{hub, &limited})
+	ask(h, "GET", "/v1/events", "read", "")
+	ask(h, "GET", "/v1/events/follow", "read", "")
+	if !slices.Equal(limited, []bool{true, false}) {
+		t.Errorf("limited: an answer, a stream: %v", limited)
+	}
+}
+
 // TestUnconfirmedStreamsContinue: while the store cannot confirm the rights of a user, an open
 // stream stays open until the login expires.
 func TestUnconfirmedStreamsContinue(t *testing.T) {
@@ -130,6 +193,15 @@ func TestExplanations(t *testing.T) {
 		!e.Behind || e.Error != "cannot restart nginx" || len(e.Needs) != 1 || e.Needs[0].Module != "modules/base" ||
 		len(e.NeededBy) != 0 || len(e.Reasons) != 2 {
 		t.Errorf("%s", w.Body)
+	}
+	w = ask(newHub(t).Handler(), "GET", "/v1/targets/web2/modules/base", "read", "")
+	e = document.Explanation{}
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != 200 {
+		t.Fatalf("%d %s, %v", w.Code, w.Body, err)
+	}
+	if len(e.Needs) != 0 || len(e.NeededBy) != 1 || e.NeededBy[0].Module != "modules/web" ||
+		e.NeededBy[0].State != fleet.ModuleFailed {
+		t.Errorf("a module that another module needs: %s", w.Body)
 	}
 	for _, name := range []string{"..", "a%20b", "-%00"} {
 		if w := ask(newHub(t).Handler(), "GET", "/v1/targets/web2/modules/"+name, "read", ""); w.Code == 200 ||

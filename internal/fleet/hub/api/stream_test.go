@@ -1,11 +1,17 @@
 package api
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
 )
@@ -57,5 +63,47 @@ func TestReaderThatIsGone(t *testing.T) {
 		if !errors.Is(err, errGone) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// cutWriter refuses each write, but can be flushed.
+type cutWriter struct{ *httptest.ResponseRecorder }
+
+func (cutWriter) Write([]byte) (int, error) { return 0, errGone }
+
+// closes is a stream that counts how often it is closed.
+type closes struct {
+	io.ReadWriter
+	count int
+}
+
+func (c *closes) Close() error { c.count++; return nil }
+
+// TestWritesThatFail: a stream ends with the first write that fails, also if the connection can be flushed.
+func TestWritesThatFail(t *testing.T) {
+	s := stream{cutWriter{httptest.NewRecorder()}, false}
+	for what, err := range map[string]error{"an event": s.events([]document.Event{{}}), "a sign of life": s.alive()} {
+		if !errors.Is(err, errGone) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	near, far := net.Pipe()
+	defer near.Close()
+	_ = far.Close()
+	c := &call{h: &Handler{}, r: httptest.NewRequest("POST", "/", nil)}
+	agent := &closes{ReadWriter: &bytes.Buffer{}}
+	if err := c.carry(near, bufio.NewReader(near), agent); !errors.Is(err, io.ErrClosedPipe) || agent.count != 1 {
+		t.Errorf("a client that is gone: %v; the stream of the agent was closed %d times", err, agent.count)
+	}
+}
+
+// TestReaderThatDoesNotRead: a write to a connection whose reader takes nothing fails after the limit.
+func TestReaderThatDoesNotRead(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	defer near.Close()
+	n, err := (&patient{near, time.Millisecond}).Write([]byte("text"))
+	if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
