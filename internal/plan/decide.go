@@ -134,3 +134,9 @@ func keptMetadata(s step.Step) string {
 	}
 	return "the directory exists and keeps its " + strings.Join(kept, ", ")
 }
+
+// rearrange restores the file around an unchanged part.
+func (m *maker) rearrange(c Change) {
+	c.Action, c.Why = Restore, "its whole file is restored as it was "+m.when()
+	m.add(c)
+}

@@ -65,6 +65,8 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refusals.refuse(s, by, err)
 		return true
+	} else if s.Verb == step.Mkdir && to.Type == image.Absent && isDirectory(c.From.File) {
+		m.last = append(m.last, c) // steps below it may first remove objects
 	} else if by != "" {
 		m.inTurn(c) // a purged path precedes the steps, also the step of its directory
 	} else {
@@ -118,7 +120,8 @@ func (m *removals) removeFound(c Change, e journal.Entry) bool {
 		return true
 	}
 	p := e.Addr.Path()
-	if c.Action == Remove && to.Type == image.Absent && (len(m.wantedIn(p)) > 0 || m.holdsUnwanted(p)) {
+	if c.Action == Remove && to.Type == image.Absent && (len(m.wantedIn(p)) > 0 || m.holdsUnwanted(p) ||
+		isDirectory(c.From.File) && m.createdIn(p)) {
 		m.refusals.hold(p)
 		m.restoration.last = append(m.restoration.last, c) // steps below it may first remove objects
 		return true
@@ -154,6 +157,20 @@ func (m *removals) removeAround(c Change, e journal.Entry) {
 // changed: a rollback only managed it again. Its origin is older than the goal.
 func (m *index) unmoved(e journal.Entry) bool {
 	return m.in.Goal != nil && m.in.Goal.To > 0 && ownsPart(e.Addr) && !m.in.Goal.Moved[e.Addr.Path()]
+}
+
+// inUnmanaged reports whether an entry is a part of a file of others in a directory that a rollback does not
+// change.
+func (m *index) inUnmanaged(e journal.Entry) bool {
+	if m.in.Goal == nil || !ownsPart(e.Addr) || e.Origin == nil || e.Origin.Region != nil && e.Origin.Region.FileAbsent {
+		return false
+	}
+	for d := range parents(e.Addr.Path()) {
+		if m.in.Goal.Unmanaged[d] {
+			return true
+		}
+	}
+	return false
 }
 
 // originOf returns the image that the removal of an entry restores. For a part of a file, a rollback

@@ -195,7 +195,7 @@ func (m *forecast) comesBack(dir string) bool {
 
 // awaits reports whether a restored path needs a directory that a step creates.
 func (m *index) awaits(c Change) bool {
-	if c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent {
+	if !makesFile(c) && (c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent) {
 		return false
 	}
 	for d := range parents(c.Addr.Path()) {

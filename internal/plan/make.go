@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
@@ -22,6 +23,9 @@ func Make(in Input) (*Plan, diag.List) {
 	m.restoration.others()
 	m.steps()
 	m.restoration.left()
+	if in.Goal != nil {
+		m.p.Changes = inOrder(m.p.Changes)
+	}
 	if !in.MorePhases {
 		m.actions.staleActs()
 		m.actions.untoldActs()
@@ -183,4 +187,22 @@ func (m *maker) restorePurged(e journal.Entry) {
 	s := e.Step
 	s.Source = e.Src
 	m.stepBy(s, e.PurgedBy)
+}
+
+// whole adds the resulting file to the last change of a part of each file, unless the file was also
+// changed by others. The images of single parts do not have their order, nor the changes around them.
+func (m *maker) whole() {
+	if m.in.Goal == nil {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.Edited)) {
+		for i := range slices.Backward(m.p.Changes) {
+			c := &m.p.Changes[i]
+			if c.Addr.Kind() == addr.KindEdit && c.Addr.Path() == p && c.Action.Mutates() {
+				w := m.in.Goal.Edited[p]
+				c.WholeFile = &w
+				break
+			}
+		}
+	}
 }

@@ -85,6 +85,8 @@ func (m *removals) remove(e journal.Entry) {
 	case isPath(e.Addr) && m.removeFound(c, e):
 	case m.unmoved(e):
 		m.forget(c, "no run has changed it since, so it stays")
+	case m.inUnmanaged(e):
+		m.forget(c, "others have changed its directory, so it stays")
 	case e.Origin == nil:
 		m.forget(c, m.untouchedSince(e))
 	case e.Step.Verb == step.Exec: // its undo runs regardless of its guards
@@ -136,6 +138,10 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	c.Differences = m.differences(*c.From, *c.To)
 	if putBack(from, *c.To) && !m.takesFile(from, to, p) {
 		c = alreadyRemoved(c)
+	}
+	if d := addr.File(path.Dir(p)); makesFile(c) && m.purging(d) && !m.refusals.paths[p] {
+		m.forget(c, "its file does not exist, and its directory is purged")
+		return
 	}
 	if err := errors.Join(m.separates(c), m.occupied(c)); err != nil && c.Action.Mutates() {
 		m.refusals.blocked(c, err)

@@ -18,6 +18,9 @@ func (m *restoration) left() {
 	for _, dir := range slices.Sorted(maps.Keys(m.after)) {
 		m.below(dir)
 	}
+	slices.SortStableFunc(m.last, func(a, b Change) int {
+		return strings.Count(b.Addr.Path(), "/") - strings.Count(a.Addr.Path(), "/")
+	})
 	for _, c := range m.last {
 		m.add(c)
 	}
@@ -28,7 +31,7 @@ func (m *restoration) inTurn(c Change) { m.inTurnIn("/", c) }
 
 // inTurnIn is inTurn for a path below top. It waits only for a directory below top.
 func (m *restoration) inTurnIn(top string, c Change) {
-	if c.To.File.Type == image.Absent {
+	if c.To.File != nil && c.To.File.Type == image.Absent {
 		m.add(c)
 		return
 	}
@@ -75,9 +78,28 @@ func (m *restoration) others() {
 func (m *index) swallowed(p string) bool {
 	for d := range parents(p) {
 		f, ok := m.in.Goal.FilesBefore[d]
-		stays := f.Type == image.Absent && m.in.ForeignPaths[d] != "" // for the files of others in it
+		stays := f.Type == image.Absent && (m.in.ForeignPaths[d] != "" || m.goesEmpty(d)) // until it is empty
 		if ok && (f.Type != image.Directory && !stays || f.Tree != "") {
 			return true // the path is restored or removed with the directory
+		}
+	}
+	return false
+}
+
+// goesEmpty reports whether a plan removes a directory only after everything in it: it is managed.
+func (m *index) goesEmpty(dir string) bool {
+	a := addr.File(dir)
+	if m.wanted[a] {
+		return m.makes(dir)
+	}
+	return m.now[a].Step.Verb == step.Mkdir && !m.purgedThen[a]
+}
+
+// createdIn reports whether a rollback removes a path below a directory that is not managed.
+func (m *index) createdIn(dir string) bool {
+	for p, f := range m.in.Goal.FilesBefore {
+		if _, now := m.now[addr.File(p)]; !now && f.Type == image.Absent && strings.HasPrefix(p, dir+"/") {
+			return true
 		}
 	}
 	return false

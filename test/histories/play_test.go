@@ -253,7 +253,7 @@ func (p *player) stoppedFor(r report, failed []string, blocked bool) *verdict {
 	_, at, _ := strings.Cut(r.Failed.Addr, ":")
 	at, _, _ = strings.Cut(at, "#")
 	hoped := slices.ContainsFunc(r.Changes, func(c judge.Change) bool {
-		return c.Addr == r.Failed.Addr && (c.Hopes() || c.Provider() != "" && p.tree.BehindLink(at))
+		return c.Addr == r.Failed.Addr && (c.Hopes() || c.Unsure() && p.tree.BehindLink(at))
 	})
 	if len(failed) > 0 || blocked || hoped || p.tree[at].Links != "" { // a directory may go that has the other name
 		return nil

@@ -35,7 +35,7 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 			if action == plan.Repair && !managed[rec.Addr] {
 				action = plan.Update // the applied state is newer than the goal
 			}
-			if rec.Kind != journal.Move || visible(i) {
+			if visible(i) {
 				p.move(rec, action, restored)
 			}
 			switch {

@@ -139,17 +139,28 @@ type lookAt func(path string) (image.File, error)
 // An owned directory is left too if a step or a purge of the goal removed it with everything in it.
 func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal []journal.Entry) map[string]bool {
 	out, owned := map[string]bool{}, ownedPaths(now)
-	for at, f := range found {
-		if f.Type != image.Absent {
+	for _, at := range slices.Sorted(maps.Keys(found)) { // a directory before its content
+		if found[at].Type != image.Absent {
 			continue
 		}
 		free := !owned[at]
-		if free && p.changedSince(at, x.lookFile) || (free || removed(goal, at)) && x.changedIn(at, p, owned) {
+		if free && (p.changedSince(at, x.lookFile) || leftAbove(out, at)) ||
+			(free || removed(goal, at)) && x.changedIn(at, p, owned) {
 			out[at] = true
 			delete(found, at)
 		}
 	}
 	return out
+}
+
+// leftAbove reports whether a rollback leaves a directory above a path.
+func leftAbove(left map[string]bool, at string) bool {
+	for d := path.Dir(at); d != "/" && d != "."; d = path.Dir(d) {
+		if left[d] {
+			return true
+		}
+	}
+	return false
 }
 
 // removed reports whether a step or a purge removed a path.
@@ -165,12 +176,11 @@ func mustBeAbsent(e journal.Entry) bool {
 	return e.Addr.Kind() == addr.KindFile && (e.PurgedBy != "" || e.Step.Same(rm))
 }
 
-// addManaged adds managed files to the images that a rollback restores: nothing was there, because their
-// directory was absent. A part of a file is removed by itself, and the file with its last part.
-func (p *past) addManaged(found map[string]image.File, entries []journal.Entry) {
-	for _, e := range entries {
-		at := e.Addr.Path()
-		if _, known := found[at]; e.Addr.Kind() == addr.KindFile && p.fresh[at] && !known {
+// addCreated adds paths that runs created in a directory that was absent to the images that a rollback restores:
+// nothing was there. A part of a file is removed by itself, and the file with its last part.
+func (p *past) addCreated(found map[string]image.File) {
+	for at, created := range p.fresh {
+		if _, known := found[at]; created && !known {
 			found[at] = image.File{Type: image.Absent}
 		}
 	}

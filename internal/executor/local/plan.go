@@ -105,7 +105,7 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	}
 	x.followedImages(before, entries)
 	found := past.wanted(x.isDir)
-	past.addManaged(found, g.now.Entries)
+	past.addCreated(found)
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 )
@@ -75,7 +77,19 @@ func (v visible) change(i int) bool {
 		return v.moved(i)
 	case rec.Kind == journal.Intent && ownsPart(rec.Addr):
 		return v.parts[rec.Change]
+	case rec.Kind == journal.Adopted && v.undoneBefore(i):
+		return false
 	default:
 		return i >= v.undone[changeAt{rec.Change, rec.Path}]
 	}
+}
+
+// undoneBefore reports whether the run had changed the path of a record, or a directory above it, before the
+// record, and has undone this change. No other run found the image of the record.
+func (v visible) undoneBefore(i int) bool {
+	p := v.recs[i].Addr.Path()
+	return p != "" && slices.ContainsFunc(v.recs[:i], func(rec journal.Record) bool {
+		return rec.Kind == journal.Move && !rec.Back && (rec.Path == p || isBelow(p, rec.Path)) &&
+			v.undone[changeAt{rec.Change, rec.Path}] > i
+	})
 }

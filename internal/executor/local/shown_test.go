@@ -62,3 +62,27 @@ func TestUndoneIntents(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsenceInAnUndoneRemoval: a run removed a directory, found that a path in it is absent, and restored the
+// directory. The absence does not count, but a path that the run found before the removal does.
+func TestAbsenceInAnUndoneRemoval(t *testing.T) {
+	recs := []journal.Record{
+		{Kind: journal.Begin},
+		{Kind: journal.Adopted, Change: 1, Addr: "file:/d/before"},
+		{Kind: journal.Move, Change: 2, Addr: "file:/d", Path: "/d", Batch: 1},
+		{Kind: journal.Done, Batch: 1},
+		{Kind: journal.Adopted, Change: 3, Addr: "file:/d/absent"},
+		{Kind: journal.Adopted, Change: 4, Addr: "file:/beside"},
+		{Kind: journal.Move, Change: 5, Addr: "file:/e", Path: "/e", Batch: 2},
+		{Kind: journal.Done, Batch: 2},
+		{Kind: journal.Adopted, Change: 6, Addr: "file:/e/absent"},
+		{Kind: journal.Move, Change: 2, Addr: "file:/d", Path: "/d", Batch: 3, Back: true},
+		{Kind: journal.Done, Batch: 3, Back: true},
+	}
+	visible := shown(recs)
+	for i, want := range map[int]bool{1: true, 4: false, 5: true, 8: true} {
+		if visible(i) != want {
+			t.Errorf("the adoption of %s counts: %t", recs[i].Addr, visible(i))
+		}
+	}
+}

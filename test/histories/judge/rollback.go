@@ -101,7 +101,9 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 	if !touched || h.released(p) || h.unreached(p) {
 		allowed = append(allowed, found[p]) // it was released, or never changed
 	}
-	if h.leftToOthers(to, p) {
+	if h.leftToOthers(to, p) && h.mayManage(p) {
+		allowed = append(allowed, found[p])
+	} else if h.leftToOthers(to, p) {
 		allowed = []Leaf{found[p]}
 		if to > 0 {
 			allowed = append(allowed, present(before)...)
@@ -175,6 +177,20 @@ func (h *History) released(p string) bool {
 	for _, r := range slices.Backward(h.Runs) {
 		if !r.decides(p) {
 			return true
+		}
+		if r.Before[p] != r.After[p] {
+			return false
+		}
+	}
+	return false
+}
+
+// mayManage reports whether it is unknown whether a path was released: its step left the list of a failed run that
+// did not change the path, or that undid the change.
+func (h *History) mayManage(p string) bool {
+	for i, r := range slices.Backward(h.Runs) {
+		if !r.decides(p) {
+			return r.Tried != nil && r.Before[p] == r.After[p] && i > 0 && h.Runs[i-1].decides(p)
 		}
 		if r.Before[p] != r.After[p] {
 			return false
