@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
@@ -194,7 +195,91 @@ func TestAptIsAskedOnlyIfNeeded(t *testing.T) {
 		len(a.changes) > 0 || len(p.requests) > 0 {
 		t.Errorf("nothing goes along: %v, %v", p.requests, err)
 	}
+	if a, err := along(t.Context(), verb.Env{}, p, changesOf("web"), []*verb.GroupMove{gone(t, "web")}); err != nil ||
+		len(a.changes) > 0 || len(p.requests) > 0 {
+		t.Errorf("a removal without other steps: %v, %v", p.requests, err)
+	}
+	e := verb.Env{Claimed: func() map[string]bool { return map[string]bool{"web": true} }}
+	if a, err := along(t.Context(), e, p, []host.PackageChange{{Name: "web"}}, nil); err != nil ||
+		len(a.changes) > 0 || len(p.requests) > 0 {
+		t.Errorf("an installation beside other steps: %v, %v", p.requests, err)
+	}
 	if err := heldStay(t.Context(), p, []string{"web"}); !errors.Is(err, errApt) {
 		t.Errorf("held packages are unknown: %v", err)
+	}
+}
+
+// TestConflictOfAnInstallation: a removal is not the reason if the same change without its installations removes
+// no other package.
+func TestConflictOfAnInstallation(t *testing.T) {
+	h, apt, _ := tricked(t)
+	has(t, h, "web", "tool")
+	apt.outlook = func(changes []host.PackageChange) (host.PackageOutlook, error) {
+		if len(changes) == 1 {
+			return host.PackageOutlook{}, nil
+		}
+		return host.PackageOutlook{Removes: []string{"web"}}, nil
+	}
+	if err := othersStay(t.Context(), apt, append(changesOf("tool"), host.PackageChange{Name: "other"})); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMarkedOnce: a package of the change itself has its own mark, so it is not marked again.
+func TestMarkedOnce(t *testing.T) {
+	now := map[string]image.Package{"lib": {Version: "1"}, "web": {Version: "2"}, "dep": {Version: "3", Auto: true}}
+	got := remark([]string{"dep", "lib", "none", "web"}, now, []host.PackageChange{{Name: "web"}})
+	if len(got) != 1 || got[0].Name != "lib" || got[0].Version != "1" || got[0].Auto == nil || !*got[0].Auto {
+		t.Errorf("%+v", got)
+	}
+}
+
+// storing is apt with the files of all installed versions.
+type storing struct{ *tricky }
+
+func (p storing) Installed(ctx context.Context, names []string) (map[string]image.Package, error) {
+	all, err := p.tricky.Installed(ctx, names)
+	for name, one := range all {
+		one.DebStored = one.Version != ""
+		all[name] = one
+	}
+	return all, err
+}
+
+type storingHost struct {
+	*mem.Host
+	apt storing
+}
+
+func (h storingHost) Packages() (host.Packages, error) { return h.apt, nil }
+
+// TestStoredFilesAreNotSought: if the file of an installed version is stored, apt is not asked for it.
+func TestStoredFilesAreNotSought(t *testing.T) {
+	h, apt, e := tricked(t)
+	has(t, h, "web")
+	asked := 0
+	apt.canKeep = func(string) bool { asked++; return false }
+	e.Host = storingHost{h, storing{apt}}
+	got, err := Pkg{}.ObserveAll(t.Context(), e, []step.Step{parse(t, "PKG web ensure=absent")})
+	if err != nil || !got[0].Package.DebStored || asked > 0 {
+		t.Errorf("%+v, asked %d times, %v", got, asked, err)
+	}
+}
+
+// TestKeptPackages: packages of the list stay if they are installed as dependencies, unless the change is about
+// them. Without a removal they need no other mark, and apt is not asked.
+func TestKeptPackages(t *testing.T) {
+	auto := image.Package{Version: "1", Auto: true}
+	p := &scripted{fails: errApt}
+	l := leaver{p: p, wanted: map[string]bool{"held": true, "lib": true, "manual": true, "no": false, "none": true,
+		"web": true}, now: map[string]image.Package{"held": {Version: "1", Auto: true, Held: true}, "lib": auto,
+		"manual": {Version: "1"}, "no": auto, "web": auto}}
+	keep := l.keep(changesOf("web"))
+	if !slices.Equal(keep, []string{"lib"}) {
+		t.Errorf("kept: %q", keep)
+	}
+	var a Along
+	if l.mark(t.Context(), &a, []host.PackageChange{{Name: "new"}}, keep); len(a.Marked) > 0 || len(p.requests) > 0 {
+		t.Errorf("an installation: %q are marked, and apt is asked %v", a.Marked, p.requests)
 	}
 }
