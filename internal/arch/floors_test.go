@@ -17,7 +17,7 @@ type floor struct {
 // that share its first directory (verb/act and verb/exec; in the fleet, hub and hub/api).
 var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag",
-		"internal/duration", "internal/size", "internal/amount",
+		"internal/duration", "internal/size", "internal/amount", "internal/hint",
 		"internal/image", "internal/debver", "internal/exported", "internal/stream", "internal/stream/streamtest"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe",
 		"internal/lang/front"}},
@@ -46,7 +46,7 @@ var floors = []floor{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
 		"internal/fleet/client",
 	}},
-	{"application", []string{"internal/savedplan"}},
+	{"application", []string{"internal/enrol", "internal/savedplan"}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }

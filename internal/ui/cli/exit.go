@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/hint"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -63,25 +64,11 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// hinted is an error with a hint about the next command.
-type hinted struct {
-	err  error
-	hint string
-}
+// WithHint adds the next command of the user to an error; nil stays nil.
+func WithHint(err error, text string) error { return hint.With(err, text) }
 
-func (h *hinted) Error() string { return h.err.Error() }
-func (h *hinted) Unwrap() error { return h.err }
-
-// WithHint adds what to do to an error; nil stays nil.
-func WithHint(err error, hint string) error {
-	if err == nil {
-		return nil
-	}
-	return &hinted{err, hint}
-}
-
-// Refuse is an error that says what to type instead.
-func Refuse(hint, text string) error { return &hinted{errors.New(text), hint} }
+// Refuse returns an error with the command to type instead.
+func Refuse(instead, text string) error { return hint.Refuse(instead, text) }
 
 // byName says what interrupted a command, where its error only says that it was
 // cancelled.

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/hint"
 )
 
 // ErrorDoc is the document of a command that failed.
@@ -104,9 +105,8 @@ func Reported(err error) error {
 // hintOf returns the next command after an error: the hint of the error itself, otherwise the hint of
 // its family. An error that names a command has none.
 func hintOf(err error) string {
-	var h *hinted
-	if errors.As(err, &h) {
-		return h.hint
+	if text, ok := hint.Of(err); ok {
+		return text
 	}
 	var unreached *ssh.Error
 	if errors.As(err, &unreached) {

@@ -2,8 +2,6 @@ package once
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -78,7 +77,7 @@ func copyFiles(ctx context.Context, s *cli.Session, f copyFlags, sources []strin
 		if len(sources) > 1 || strings.HasSuffix(dest, "/") {
 			to = path.Join(dest, filepath.Base(src))
 		}
-		file, err := Describe(src)
+		file, err := here.Describe(src)
 		if err != nil {
 			return err
 		}
@@ -93,29 +92,6 @@ func copyFiles(ctx context.Context, s *cli.Session, f copyFlags, sources []strin
 		one: func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
 			return putFiles(ctx, m, x, sources, files)
 		}})
-}
-
-// Describe reads a file of this machine once, for its digest.
-func Describe(name string) (executor.File, error) {
-	var out executor.File
-	st, err := os.Stat(name)
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err != nil {
-		return out, fmt.Errorf("cannot copy: %w", err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return out, fmt.Errorf("cannot copy: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if out.Size, err = io.Copy(h, f); err != nil {
-		return out, fmt.Errorf("cannot copy %s: %w", name, err)
-	}
-	out.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
-	return out, nil
 }
 
 func wouldCopy(ctx context.Context, s *cli.Session, f copyFlags, sources []string, files []executor.File) error {
