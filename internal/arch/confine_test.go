@@ -51,7 +51,8 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/repo", "a new repository, and temporary directories for git"},
 			{"internal/savedplan", "the file that the user names"},
-			{"internal/ui/cli", "files of the person at the keyboard: histories and generated files"},
+			{"internal/history", "files of the user, on the workstation"},
+			{"internal/ui/cli", "generated files, below a directory of the user"},
 			{"internal/ui/cli/...", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},
 			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},

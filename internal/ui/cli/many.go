@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -364,17 +363,6 @@ func ExitOf(all map[string]Outcome) error {
 		}
 	}
 	return Reported(errs[0])
-}
-
-// stateHome is where this workstation remembers what it did on others.
-func stateHome(s *Printer) string {
-	if dir := s.App.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "fettle")
-	}
-	if home := s.App.Env("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "fettle")
-	}
-	return ""
 }
 
 // Row is an object that a command printed, as cells by column.

@@ -154,11 +154,6 @@ func (cr *TargetSet) Finish(verb string, all map[string]Outcome, words map[fanou
 	cr.ShowWarned()
 	if cr.Changes {
 		Remember(cr.Session, cr.Source, all)
-		became := map[string]string{}
-		for name, o := range all {
-			became[name] = o.Status.String()
-		}
-		cr.Session.RecordInHistory(became)
 	}
 	return err
 }

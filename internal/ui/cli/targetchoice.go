@@ -71,7 +71,7 @@ func Selected(s *Session, src *Source, words []string) ([]query.Target, error) {
 		given.Files[name] = string(text)
 	}
 	if sel.Failed() {
-		if given.Failed, err = lastFailed(s.Printer, src); err != nil {
+		if given.Failed, err = historyDir(s.Printer).LastFailed(historyOf(src)); err != nil {
 			return nil, err
 		}
 	}

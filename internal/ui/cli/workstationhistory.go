@@ -1,26 +1,14 @@
 package cli
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/history"
 	"fettle.dev/fettle/internal/ui/render"
 )
-
-// historyEntry is one operation of this workstation on targets: a line of its history.
-type historyEntry struct {
-	At      int64             `json:"at"` // ns since 1970
-	User    string            `json:"user"`
-	Command string            `json:"command"`
-	Targets map[string]string `json:"targets"` // what became of each; "" is this machine
-}
 
 // WorkstationHistoryDoc is the history of this workstation.
 type WorkstationHistoryDoc struct {
@@ -28,100 +16,75 @@ type WorkstationHistoryDoc struct {
 	Entries []historyEntry `json:"deeds"`  // newest first
 }
 
-// hereFile is the history of this workstation, "" where there is no place for it.
-func hereFile(s *Printer) string {
-	if home := stateHome(s); home != "" {
-		return filepath.Join(home, "history.jsonl")
+// historyEntry is an entry in the document. Its JSON Schema has the name of this type.
+type historyEntry history.Entry
+
+// historyDir returns the directory for the history of this workstation, "" if there is none.
+func historyDir(s *Printer) history.Dir {
+	if dir := s.App.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return history.Dir(filepath.Join(dir, "fettle"))
+	}
+	if home := s.App.Env("HOME"); filepath.IsAbs(home) {
+		return history.Dir(filepath.Join(home, ".local", "state", "fettle"))
 	}
 	return ""
 }
 
-// maxHere is how large the history may become before it is put aside, in bytes: it
-// and the one before it are kept.
-const maxHere = 4 << 20
-
 // RecordInHistory adds a line to the history of this workstation. If this fails, the command, which has run,
 // still succeeds.
 func (s *Session) RecordInHistory(targets map[string]string) {
-	file := hereFile(s.Printer)
-	if file == "" {
-		return
-	}
-	text, err := json.Marshal(historyEntry{At: s.App.Now().UnixNano(), User: s.User(), Command: s.Command,
+	err := historyDir(s.Printer).Add(history.Entry{At: s.App.Now().UnixNano(), User: s.User(), Command: s.Command,
 		Targets: targets})
-	if err == nil {
-		err = appendLine(file, text)
-	}
 	if err != nil {
 		fmt.Fprintf(s.App.Stderr, "warning: cannot keep the history of this workstation: %v\n", err)
 	}
 }
 
-// appendLine adds one line in one write, so that two commands do not mix theirs.
-func appendLine(file string, line []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
+// Remember records the results of a command on many targets of a repository, for @failed and for the
+// history of this workstation.
+func Remember(s *Session, src *Source, all map[string]Outcome) {
+	results := map[string]string{}
+	for name, o := range all {
+		results[name] = o.Status.String()
 	}
-	if st, err := os.Stat(file); err == nil && st.Size() > maxHere {
-		if err := os.Rename(file, file+".old"); err != nil {
-			return err
-		}
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	err := historyDir(s.Printer).SetLast(historyOf(src), history.Last{At: s.App.Now().UnixNano(), Command: s.Command,
+		Targets: results})
 	if err != nil {
-		return err
+		fmt.Fprintf(s.App.Stderr, "warning: cannot record which targets failed: %v\n", err)
 	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	s.RecordInHistory(results)
 }
 
-// historyEntries reads the history of this workstation, oldest first. Lines that a crash cut
-// off are left out.
-func historyEntries(s *Printer) ([]historyEntry, error) {
-	var out []historyEntry
-	for _, file := range []string{hereFile(s) + ".old", hereFile(s)} {
-		f, err := os.Open(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the history of this workstation: %w", err)
-		}
-		sc := bufio.NewScanner(f)
-		sc.Buffer(nil, 16<<20)
-		for sc.Scan() {
-			var d historyEntry
-			if json.Unmarshal(sc.Bytes(), &d) == nil {
-				out = append(out, d)
-			}
-		}
-		if err := errors.Join(sc.Err(), f.Close()); err != nil {
-			return nil, fmt.Errorf("cannot read the history of this workstation: %w", err)
-		}
+// historyOf returns the name of an open repository in the history.
+func historyOf(src *Source) history.Repository {
+	r := history.Repository{Prefix: src.Prefix}
+	if src.Repo != nil {
+		r.Top = src.Repo.Top()
 	}
-	return out, nil
+	return r
 }
 
-// ShowWorkstationHistory shows what was done from here.
+// ShowWorkstationHistory shows the operations that were started from here.
 func ShowWorkstationHistory(s *Printer, limit int) error {
-	all, err := historyEntries(s)
+	all, err := historyDir(s).Entries()
 	if err != nil {
 		return err
 	}
-	newest := make([]historyEntry, 0, len(all))
-	for i := len(all) - 1; i >= 0 && (limit <= 0 || len(newest) < limit); i-- {
-		newest = append(newest, all[i])
-	}
+	newest := history.Newest(all, limit)
 	if s.JSON {
-		return s.Document(WorkstationHistoryDoc{Format: "fettle.here/1", Entries: newest})
+		doc := WorkstationHistoryDoc{Format: "fettle.here/1", Entries: []historyEntry{}}
+		for _, e := range newest {
+			doc.Entries = append(doc.Entries, historyEntry(e))
+		}
+		return s.Document(doc)
 	}
 	if len(newest) == 0 {
 		s.Printf("No operation on targets was started from here yet.\n")
 		return nil
 	}
 	var rows [][]string
-	for _, d := range newest {
-		rows = append(rows, []string{s.Moment(d.At), d.User, d.Command, historyText(d)})
+	for _, e := range newest {
+		rows = append(rows, []string{s.Moment(e.At), e.User, e.Command, historyText(e)})
 	}
 	s.Style().Table(s.App.Stdout, []string{"TIME", "USER", "COMMAND", "TARGETS"}, rows)
 	if left := len(all) - len(newest); left > 0 {
@@ -131,10 +94,10 @@ func ShowWorkstationHistory(s *Printer, limit int) error {
 }
 
 // historyText summarises the results of targets: one target by its name, many by their number.
-func historyText(d historyEntry) string {
+func historyText(e history.Entry) string {
 	count := map[string]int{}
-	for name, word := range d.Targets {
-		if len(d.Targets) == 1 {
+	for name, word := range e.Targets {
+		if len(e.Targets) == 1 {
 			if name == "" {
 				name = "this host"
 			}
@@ -148,5 +111,5 @@ func historyText(d historyEntry) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}
 	}
-	return render.Count(len(d.Targets), "target") + ": " + strings.Join(parts, ", ")
+	return render.Count(len(e.Targets), "target") + ": " + strings.Join(parts, ", ")
 }

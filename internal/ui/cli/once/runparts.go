@@ -275,11 +275,6 @@ func endOfParts(cr *cli.TargetSet, name string, total map[string]cli.Outcome, en
 	}
 	cr.ShowWarned()
 	cli.Remember(cr.Session, cr.Source, total)
-	became := map[string]string{}
-	for t, o := range total {
-		became[t] = o.Status.String()
-	}
-	cr.Session.RecordInHistory(became)
 	cli.ShowCounts(cr.Session.Printer, "Ran "+name+" on", total, ranWords(), err)
 	if ended != "" {
 		cr.Session.Fail(errors.New(ended))
