@@ -46,7 +46,7 @@ var floors = []floor{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
 		"internal/fleet/client",
 	}},
-	{"application", []string{"internal/enrol", "internal/history", "internal/savedplan"}},
+	{"application", []string{"internal/enrol", "internal/history", "internal/round", "internal/savedplan"}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }

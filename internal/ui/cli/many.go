@@ -11,11 +11,10 @@ import (
 
 	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/executor/ssh"
-	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/round"
 )
 
 // ManyFlags are the flags of commands that work on many targets at once.
@@ -90,19 +89,6 @@ type Member struct {
 	Entry query.Target
 	Work  any  // the result of a round for the next round
 	here  bool // it is this machine
-}
-
-// Outcome is the result on one target.
-type Outcome struct {
-	Status fanout.Status
-	Line   string // in a few words, for one line
-	Body   string // text for users; targets with the same text are shown once
-	Doc    any
-	part   string // of a command
-	Rows   []Row  // of its JSON output; nil if the output is text
-	Err    error
-	Notes  []string // of its state directory: lost or damaged parts that were rebuilt
-	Said   bool     // body is output of the target: its own name in it is not replaced by names of other targets
 }
 
 // TargetSet finds the targets that -t selects. The caller closes it.
@@ -182,55 +168,29 @@ func (m *Member) Leave() {
 	m.Remote = nil
 }
 
-// Round does something on targets, and shows it while it happens. report has every
-// outcome printed as a document line where --json asks for it.
+// Round performs an operation on targets, and shows it while it happens. report prints every
+// outcome as a document line where --json asks for it.
 func (cr *TargetSet) Round(ctx context.Context, names []string, doing string, report bool,
-	one func(context.Context, *Member, executor.Executor) Outcome) map[string]Outcome {
-	out := make(map[string]Outcome, len(names))
-	done := make(chan struct {
-		name string
-		o    Outcome
-	}, len(names))
-	work := func(ctx context.Context, name string) fanout.Outcome {
-		o := cr.on(ctx, cr.members[name], one)
-		o.part = cr.Part
-		done <- struct {
-			name string
-			o    Outcome
-		}{name, o}
-		return fanout.Outcome{Status: o.Status, Why: o.Line}
-	}
+	one func(context.Context, *Member, executor.Executor) round.Outcome) map[string]round.Outcome {
 	board := cr.Session.board(doing, len(names), cr.Quiet)
 	interrupts, release := cr.Session.interrupts()
 	defer release()
-	observe := func(e fanout.Event) {
-		for len(done) > 0 {
-			d := <-done
-			out[d.name] = d.o
-		}
-		if e.What == fanout.Ended {
-			o, ok := out[e.Target]
-			if !ok {
-				o = Outcome{Status: e.Outcome.Status, Line: e.Outcome.Why, part: cr.Part}
-				out[e.Target] = o
-			}
-			if report {
-				TargetLine(cr.Session.Printer, e.Target, o)
-			}
-		}
-		if e.What == fanout.Stopped || e.What == fanout.Cancelled {
-			cr.Stopped = e.Why
-		}
-		board.Show(e)
+	r := round.Round{Options: cr.Options, Part: cr.Part, Interrupts: interrupts, Observe: board.Show,
+		Work: func(ctx context.Context, name string) round.Outcome { return cr.on(ctx, cr.members[name], one) }}
+	if report {
+		r.Ended = func(name string, o round.Outcome) { TargetLine(cr.Session.Printer, name, o) }
 	}
-	fanout.Run(ctx, names, cr.Options, work, interrupts, observe)
+	all, stopped := r.Run(ctx, names)
+	if stopped != "" {
+		cr.Stopped = stopped
+	}
 	board.Close()
-	cr.tellNotes(names, out)
-	return out
+	cr.tellNotes(names, all)
+	return all
 }
 
 // tellNotes tells each note of a target once, with its name: other targets have others.
-func (cr *TargetSet) tellNotes(names []string, all map[string]Outcome) {
+func (cr *TargetSet) tellNotes(names []string, all map[string]round.Outcome) {
 	for _, name := range names {
 		for _, n := range all[name].Notes {
 			if text := name + ": " + n; !cr.noted[text] {
@@ -244,7 +204,7 @@ func (cr *TargetSet) tellNotes(names []string, all map[string]Outcome) {
 // on works on one target: it is reached, and left again if there are too many to
 // stay.
 func (cr *TargetSet) on(ctx context.Context, m *Member,
-	one func(context.Context, *Member, executor.Executor) Outcome) Outcome {
+	one func(context.Context, *Member, executor.Executor) round.Outcome) round.Outcome {
 	x, done, err := m.connectMember(ctx, cr.Acts)
 	if err != nil {
 		return Failed(err)
@@ -275,7 +235,7 @@ func (m *Member) connectMember(ctx context.Context, acts bool) (executor.Executo
 	}
 	w, err := m.wayTo(m.Entry, false)
 	if err != nil {
-		return nil, nil, Unreachable(err)
+		return nil, nil, round.Unreachable(err)
 	}
 	x, err := Connect(ctx, m.Session, w, true)
 	if err != nil {
@@ -285,41 +245,8 @@ func (m *Member) connectMember(ctx context.Context, acts bool) (executor.Executo
 	return x, nothing, nil
 }
 
-// unreachableError marks the error of a target without a connection.
-type unreachableError struct{ error }
-
-// Unreachable marks an error of a target without a connection: commands for several targets count it
-// as unreachable instead of failed.
-func Unreachable(err error) error { return &unreachableError{err} }
-
-func (u *unreachableError) Unwrap() error { return u.error }
-
-// Failed is the outcome of an error.
-func Failed(err error) Outcome {
-	o := Outcome{Status: fanout.Failed, Err: err, Line: firstOf(err.Error())}
-	var far *ssh.Error
-	var near *unreachableError
-	if errors.As(err, &far) || errors.As(err, &near) {
-		o.Status = fanout.Unreachable
-	}
-	if errors.Is(err, wire.ErrLost) {
-		o.Status = fanout.Unreachable
-	}
-	o.Body = "error: " + err.Error() + "\n"
-	if far != nil {
-		o.Line = far.Text
-		o.Body = "error: cannot be reached: " + far.Text + "\n"
-	}
-	if hint := hintOf(o.Err); hint != "" {
-		o.Body += "hint: " + strings.ReplaceAll(hint, "\n", "\n      ") + "\n"
-	}
-	return o
-}
-
-func firstOf(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
-}
+// Failed is the outcome of an error, with the hint about the next command.
+func Failed(err error) round.Outcome { return round.Failed(err, hintOf(err)) }
 
 // RequestFor compiles what a member should be, from a repository that is open.
 func (cr *TargetSet) RequestFor(ctx context.Context, m *Member) (executor.Request, error) {
@@ -336,7 +263,7 @@ func (cr *TargetSet) RequestFor(ctx context.Context, m *Member) (executor.Reques
 
 // ExitOf is the error that many outcomes come to: none, changes, or the one class of
 // all that failed.
-func ExitOf(all map[string]Outcome) error {
+func ExitOf(all map[string]round.Outcome) error {
 	var errs []error
 	changes := false
 	for _, name := range SortedNames(all) {
@@ -364,6 +291,3 @@ func ExitOf(all map[string]Outcome) error {
 	}
 	return Reported(errs[0])
 }
-
-// Row is an object that a command printed, as cells by column.
-type Row map[string]string

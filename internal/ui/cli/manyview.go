@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -31,11 +32,11 @@ type TargetsDoc struct {
 }
 
 // TargetLine prints the document of one target, on one line.
-func TargetLine(s *Printer, name string, o Outcome) {
+func TargetLine(s *Printer, name string, o round.Outcome) {
 	if !s.JSON {
 		return
 	}
-	doc := TargetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.Status.String(),
+	doc := TargetDoc{Format: "fettle.target/1", Target: name, Part: o.Part, Status: o.Status.String(),
 		Exit: ExitCode(o.Err), Text: o.Line, Result: o.Doc}
 	if o.Err != nil && ExitCode(o.Err) != ExitChanges {
 		doc.Error, doc.Hint = o.Err.Error(), hintOf(o.Err)
@@ -66,40 +67,15 @@ func (s *Printer) interrupts() (<-chan struct{}, func()) {
 	return s.App.Console.Interrupts()
 }
 
-// StatusOrder is the order of groups: groups that need the user are last, where they are visible.
-func StatusOrder() []fanout.Status {
-	return []fanout.Status{fanout.OK, fanout.Changed, fanout.Skipped, fanout.Unreachable, fanout.Failed}
-}
-
 // ShowGroups prints the results of targets; targets with the same result appear once.
-func ShowGroups(s *Session, all map[string]Outcome, words map[fanout.Status]string) {
+func ShowGroups(s *Session, all map[string]round.Outcome, words map[fanout.Status]string) {
 	if s.JSON {
 		return
 	}
 	var groups []render.Group
-	for _, st := range StatusOrder() {
-		at := map[string]int{}
-		for _, name := range SortedNames(all) {
-			o := all[name]
-			if o.Status != st {
-				continue
-			}
-			body := o.Body
-			if body == "" && o.Status == fanout.Skipped {
-				body = o.Line + "\n"
-			}
-			key := body
-			if !o.Said {
-				key = strings.ReplaceAll(body, name, "\x00") // of each its own name
-			}
-			i, ok := at[key]
-			if !ok {
-				i = len(groups)
-				at[key] = i
-				groups = append(groups, render.Group{Status: st, Word: wordOf(st, words), Body: body})
-			}
-			groups[i].Targets = append(groups[i].Targets, name)
-		}
+	for _, g := range round.Groups(all) {
+		groups = append(groups,
+			render.Group{Status: g.Status, Word: wordOf(g.Status, words), Targets: g.Targets, Body: g.Body})
 	}
 	s.Style().Groups(s.App.Stdout, groups, s.Verbose)
 }
@@ -112,11 +88,9 @@ func wordOf(st fanout.Status, words map[fanout.Status]string) string {
 }
 
 // ShowCounts prints the last line.
-func ShowCounts(s *Printer, verb string, all map[string]Outcome, words map[fanout.Status]string, err error) {
-	count := map[fanout.Status]int{}
-	for _, o := range all {
-		count[o.Status]++
-	}
+func ShowCounts(s *Printer, verb string, all map[string]round.Outcome, words map[fanout.Status]string,
+	err error) {
+	count := round.Count(all)
 	if s.JSON {
 		doc := TargetsDoc{Format: "fettle.targets/1", Exit: ExitCode(err), Count: map[string]int{}}
 		for st, n := range count {
@@ -126,7 +100,7 @@ func ShowCounts(s *Printer, verb string, all map[string]Outcome, words map[fanou
 		return
 	}
 	var parts []string
-	for _, st := range StatusOrder() {
+	for _, st := range round.Order() {
 		if count[st] > 0 {
 			parts = append(parts, s.Style().Status(st, fmt.Sprintf("%d %s", count[st], wordOf(st, words))))
 		}
@@ -137,7 +111,7 @@ func ShowCounts(s *Printer, verb string, all map[string]Outcome, words map[fanou
 // LookMany runs a task that needs no plan on every target. It shows each result, and equal results
 // once.
 func LookMany(ctx context.Context, s *Session, f ManyFlags, doing, verb string, words map[fanout.Status]string,
-	one func(context.Context, *Member, executor.Executor) Outcome) error {
+	one func(context.Context, *Member, executor.Executor) round.Outcome) error {
 	cr, err := s.TargetSet(ctx, f)
 	if err != nil {
 		return err
@@ -147,7 +121,7 @@ func LookMany(ctx context.Context, s *Session, f ManyFlags, doing, verb string, 
 }
 
 // Finish shows how a command ended on its targets.
-func (cr *TargetSet) Finish(verb string, all map[string]Outcome, words map[fanout.Status]string) error {
+func (cr *TargetSet) Finish(verb string, all map[string]round.Outcome, words map[fanout.Status]string) error {
 	err := ExitOf(all)
 	ShowGroups(cr.Session, all, words)
 	ShowCounts(cr.Session.Printer, verb, all, words, err)

@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/history"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -42,11 +43,8 @@ func (s *Session) RecordInHistory(targets map[string]string) {
 
 // Remember records the results of a command on many targets of a repository, for @failed and for the
 // history of this workstation.
-func Remember(s *Session, src *Source, all map[string]Outcome) {
-	results := map[string]string{}
-	for name, o := range all {
-		results[name] = o.Status.String()
-	}
+func Remember(s *Session, src *Source, all map[string]round.Outcome) {
+	results := round.Results(all)
 	err := historyDir(s.Printer).SetLast(historyOf(src), history.Last{At: s.App.Now().UnixNano(), Command: s.Command,
 		Targets: results})
 	if err != nil {
@@ -106,7 +104,7 @@ func historyText(e history.Entry) string {
 		count[word]++
 	}
 	var parts []string
-	for _, st := range append(StatusOrder(), fanout.Unset) {
+	for _, st := range append(round.Order(), fanout.Unset) {
 		if n := count[st.String()]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}

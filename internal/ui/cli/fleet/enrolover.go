@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/enrol"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
@@ -72,7 +73,7 @@ func enrolMany(ctx context.Context, s *cli.Session, f enrol.Fleet, pkg string, m
 	defer cr.Close()
 	cr.Acts = true
 	all := cr.Round(ctx, cr.Names, "Enrolling", true,
-		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			return enrolOne(ctx, f, m, x)
 		})
 	return cr.Finish("Enrolled", all, map[fanout.Status]string{fanout.OK: "enrolled before", fanout.Changed: "enrolled"})
@@ -101,7 +102,7 @@ func enrolInto(s *cli.Session, f *enrol.Fleet, pkg string) error {
 	return err
 }
 
-func enrolOne(ctx context.Context, f enrol.Fleet, m *cli.Member, x executor.Executor) cli.Outcome {
+func enrolOne(ctx context.Context, f enrol.Fleet, m *cli.Member, x executor.Executor) round.Outcome {
 	access, ok := x.(enrol.Access)
 	if !ok {
 		return cli.Failed(errors.New("cannot enrol it: it only accepts step lists"))
@@ -112,9 +113,9 @@ func enrolOne(ctx context.Context, f enrol.Fleet, m *cli.Member, x executor.Exec
 	case err != nil:
 		return cli.Failed(err)
 	case r.Changed():
-		return cli.Outcome{Status: fanout.Changed, Line: r.String()}
+		return round.Outcome{Status: fanout.Changed, Line: r.String()}
 	}
-	return cli.Outcome{Status: fanout.OK, Line: r.String()}
+	return round.Outcome{Status: fanout.OK, Line: r.String()}
 }
 
 // archOf returns Go's name of the architecture of a target, "" if it is unknown.

@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -15,13 +16,13 @@ import (
 func driftMany(ctx context.Context, s *cli.Session, f viewFlags, many cli.ManyFlags, look executor.DriftOptions) error {
 	return cli.LookMany(ctx, s, many, "Looking at", "Looked at",
 		map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"},
-		func(ctx context.Context, _ *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, _ *cli.Member, x executor.Executor) round.Outcome {
 			p, err := x.Drift(ctx, look)
 			if err != nil {
 				return cli.Failed(err)
 			}
-			o := cli.Outcome{Status: fanout.OK, Line: fmt.Sprintf("%d in sync", p.Unchanged), Doc: PlanJSON("fettle.drift/1", p),
-				Notes: p.Notes}
+			o := round.Outcome{Status: fanout.OK, Line: fmt.Sprintf("%d in sync", p.Unchanged),
+				Doc: PlanJSON("fettle.drift/1", p), Notes: p.Notes}
 			if len(p.Changes) > 0 {
 				var b bytes.Buffer
 				s.Style().Drift(&b, p, f.options(s.Printer))
@@ -40,12 +41,12 @@ func statusMany(ctx context.Context, s *cli.Session, many cli.ManyFlags) error {
 	}
 	defer cr.Close()
 	all := cr.Round(ctx, cr.Names, "Asking", true,
-		func(ctx context.Context, _ *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, _ *cli.Member, x executor.Executor) round.Outcome {
 			st, err := x.Status(ctx)
 			if err != nil {
 				return cli.Failed(err)
 			}
-			return cli.Outcome{Status: fanout.OK, Line: statusLine(s.Printer, st), Doc: statusJSON(st), Body: "\x00",
+			return round.Outcome{Status: fanout.OK, Line: statusLine(s.Printer, st), Doc: statusJSON(st), Body: "\x00",
 				Notes: st.Notes}
 		})
 	if !s.JSON {
@@ -97,7 +98,7 @@ func statusRow(s *cli.Printer, d StatusDoc) []string {
 
 func logMany(ctx context.Context, s *cli.Session, many cli.ManyFlags, limit int) error {
 	return cli.LookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"},
-		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			h, left, err := historyOf(ctx, x, limit)
 			if err != nil {
 				return cli.Failed(err)
@@ -107,7 +108,7 @@ func logMany(ctx context.Context, s *cli.Session, many cli.ManyFlags, limit int)
 			app.Stdout = &b
 			out.App = &app
 			err = showLog(&out, h, left)
-			return cli.Outcome{Status: fanout.OK, Line: render.Count(len(h.runs)+left, "run"), Body: b.String(), Doc: logJSON(h),
-				Err: err}
+			return round.Outcome{Status: fanout.OK, Line: render.Count(len(h.runs)+left, "run"), Body: b.String(),
+				Doc: logJSON(h), Err: err}
 		})
 }

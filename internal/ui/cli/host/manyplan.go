@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -38,7 +39,7 @@ func wantedPlan(cr *cli.TargetSet, c *cobra.Command, noRepair bool, v viewFlags)
 }
 
 // outcomeOfPlan is the outcome of planning.
-func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags) cli.Outcome {
+func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags) round.Outcome {
 	var b strings.Builder
 	st := cr.Session.Style()
 	if len(p.Changes) > 0 {
@@ -47,7 +48,7 @@ func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags)
 	if warning != "" {
 		b.WriteString("\n" + warning + "\n")
 	}
-	o := cli.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(p), Body: b.String(),
+	o := round.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(p), Body: b.String(),
 		Doc: PlanJSON("fettle.plan/1", p),
 		Err: changesIn(p), Notes: p.Notes}
 	if o.Err != nil {
@@ -77,7 +78,7 @@ func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
 	defer cr.Close()
 	look := wantedPlan(cr, c, f.NoRepair, f.viewFlags)
 	all := cr.Round(c.Context(), cr.Names, "Planning", true,
-		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			seen, err := look(ctx, m, x)
 			if err == nil {
 				err = keep(m.Remote != nil, seen.request, seen.plan)
@@ -182,7 +183,7 @@ func rollbackMany(s *cli.Session, c *cobra.Command, f rollbackFlags, to string) 
 func planAndDo(ctx context.Context, cr *cli.TargetSet, f RunFlags, question, verb string,
 	decide func(context.Context, *cli.Member, executor.Executor) (*seen, error),
 	do func(context.Context, *cli.Member, executor.Executor, *seen) (*executor.Report, error)) error {
-	act := func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+	act := func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 		w, _ := m.Work.(*seen)
 		if w == nil {
 			var err error
@@ -194,7 +195,7 @@ func planAndDo(ctx context.Context, cr *cli.TargetSet, f RunFlags, question, ver
 		return outcomeOfRun(cr, verb, rep, w.plan, err)
 	}
 	cr.Changes = true
-	names, left := cr.Names, map[string]cli.Outcome{}
+	names, left := cr.Names, map[string]round.Outcome{}
 	if !f.yes {
 		var err error
 		if names, left, err = approvePlans(ctx, cr, f, question, decide); err != nil {
@@ -213,13 +214,13 @@ func planAndDo(ctx context.Context, cr *cli.TargetSet, f RunFlags, question, ver
 // approvePlans shows the plans and asks. It returns the targets with changes; the other ones have their
 // result.
 func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question string,
-	decide func(context.Context, *cli.Member, executor.Executor) (*seen, error)) ([]string, map[string]cli.Outcome,
+	decide func(context.Context, *cli.Member, executor.Executor) (*seen, error)) ([]string, map[string]round.Outcome,
 	error) {
 	if cr.Session.JSON || !cr.Session.App.Terminal.In {
 		return nil, nil, cr.Session.Ask(ctx, false, question)
 	}
 	plans := cr.Round(ctx, cr.Names, "Planning", false,
-		func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			w, err := decide(ctx, m, x)
 			if err != nil {
 				return cli.Failed(err)
@@ -229,7 +230,7 @@ func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question s
 		})
 	cli.ShowGroups(cr.Session, plans, planWords())
 	var names []string
-	left := map[string]cli.Outcome{}
+	left := map[string]round.Outcome{}
 	for _, name := range cr.Names {
 		if o := plans[name]; o.Status == fanout.Changed || o.Status == fanout.OK {
 			names = append(names, name)
@@ -251,14 +252,14 @@ func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question s
 }
 
 // outcomeOfRun is the outcome of a run.
-func outcomeOfRun(cr *cli.TargetSet, verb string, rep *executor.Report, p *plan.Plan, err error) cli.Outcome {
+func outcomeOfRun(cr *cli.TargetSet, verb string, rep *executor.Report, p *plan.Plan, err error) round.Outcome {
 	err = outcomeError(rep, err)
 	if rep == nil {
 		return cli.Failed(err)
 	}
 	var b strings.Builder
 	cr.Session.Style().GroupReport(&b, verb, rep)
-	o := cli.Outcome{Status: fanout.OK, Line: render.Style{}.OutcomeWords(verb, rep), Body: b.String(),
+	o := round.Outcome{Status: fanout.OK, Line: render.Style{}.OutcomeWords(verb, rep), Body: b.String(),
 		Doc: reportJSON(rep, p, err), Err: err}
 	if p != nil {
 		o.Notes = p.Notes

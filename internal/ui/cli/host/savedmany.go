@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/savedplan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -231,7 +232,7 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 		error) {
 		was := saved.plans[m.Target]
 		if was.Far && m.Remote == nil && !cli.IsThisHost(s.Printer, m.Target) {
-			return nil, cli.Unreachable(cli.NoConnection(m.Target))
+			return nil, round.Unreachable(cli.NoConnection(m.Target))
 		}
 		req := was.Request
 		req.Diffs, req.Verify = f.Wants(cr.Session.Printer), req.Verify || f.Verify
@@ -249,7 +250,7 @@ func stale() error {
 }
 
 // unsaved are targets of which no plan could be made or saved.
-func unsaved(all map[string]cli.Outcome) int {
+func unsaved(all map[string]round.Outcome) int {
 	n := 0
 	for _, o := range all {
 		if o.Status != fanout.OK && o.Status != fanout.Changed {

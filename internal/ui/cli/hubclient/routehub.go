@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -87,7 +88,7 @@ func (a *hubAccess) Connect(ctx context.Context, name string) (cli.Remote, error
 	}
 	hub, changes, err := asHub(ctx, s)
 	if err != nil {
-		return nil, cli.Unreachable(err)
+		return nil, round.Unreachable(err)
 	}
 	stream, err := hub.Executor(ctx, name, changes, s.Command)
 	if err != nil {
@@ -96,7 +97,7 @@ func (a *hubAccess) Connect(ctx context.Context, name string) (cli.Remote, error
 	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.ConnectOpts.OnDisconnect.Value, Silence: streamSilence,
 		Identities: s.Identities, Sign: SignerOf(s).call(ctx, name)})
 	if err != nil {
-		return nil, cli.Unreachable(fmt.Errorf("cannot reach %s through the hub: %w", name, err))
+		return nil, round.Unreachable(fmt.Errorf("cannot reach %s through the hub: %w", name, err))
 	}
 	if v := x.Hello().Version; v != s.App.Version {
 		fmt.Fprintf(s.App.Stderr,
@@ -112,14 +113,14 @@ func (a *hubAccess) Connect(ctx context.Context, name string) (cli.Remote, error
 func hubRefused(name string, err error) error {
 	switch {
 	case client.AgentOffline(err):
-		return cli.Unreachable(cli.Refuse("See its last contact: fettle target show "+name+
+		return round.Unreachable(cli.Refuse("See its last contact: fettle target show "+name+
 			"\nIf the repository declares SSH for it: --via ssh",
 			fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name)))
 	case client.Missing(err):
-		return cli.Unreachable(cli.Refuse("List them: fettle target list",
+		return round.Unreachable(cli.Refuse("List them: fettle target list",
 			fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name)))
 	case !client.Refused(err):
-		return cli.Unreachable(err)
+		return round.Unreachable(err)
 	}
 	return err
 }

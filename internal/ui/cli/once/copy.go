@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -89,7 +90,7 @@ func copyFiles(ctx context.Context, s *cli.Session, f copyFlags, sources []strin
 	}
 	return onEach(ctx, s, f.many, hostTask{doing: "Copying to", verb: "Copied to",
 		words: map[fanout.Status]string{fanout.OK: "in sync"},
-		one: func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		one: func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			return putFiles(ctx, m, x, sources, files)
 		}})
 }
@@ -108,7 +109,7 @@ func wouldCopy(ctx context.Context, s *cli.Session, f copyFlags, sources []strin
 
 // putFiles copies the files to one target.
 func putFiles(ctx context.Context, m *cli.Member, x executor.Executor, sources []string,
-	files []executor.File) cli.Outcome {
+	files []executor.File) round.Outcome {
 	fx, ok := x.(executor.Files)
 	if !ok {
 		return cli.Failed(errors.New("cannot copy there: it only accepts step lists"))
@@ -124,9 +125,9 @@ func putFiles(ctx context.Context, m *cli.Member, x executor.Executor, sources [
 		}
 	}
 	if changed == 0 {
-		return cli.Outcome{Status: fanout.OK, Line: "already in sync"}
+		return round.Outcome{Status: fanout.OK, Line: "already in sync"}
 	}
-	return cli.Outcome{Status: fanout.Changed, Line: render.Count(changed, "file") + " copied"}
+	return round.Outcome{Status: fanout.Changed, Line: render.Count(changed, "file") + " copied"}
 }
 
 func copyFrom(ctx context.Context, s *cli.Session, f copyFlags, sources []string, dest string) error {
@@ -158,13 +159,13 @@ func copyFrom(ctx context.Context, s *cli.Session, f copyFlags, sources []string
 	}
 	return onEach(ctx, s, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true,
 		words: map[fanout.Status]string{fanout.OK: "copied"},
-		one: func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		one: func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			for _, src := range sources {
 				if err := fetch(ctx, x, src, place(m.Target, src)); err != nil {
 					return cli.Failed(err)
 				}
 			}
-			return cli.Outcome{Status: fanout.OK, Line: render.Count(len(sources), "file") + " copied"}
+			return round.Outcome{Status: fanout.OK, Line: render.Count(len(sources), "file") + " copied"}
 		}})
 }
 

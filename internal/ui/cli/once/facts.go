@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -43,14 +44,14 @@ docs/facts.md explains each fact.`,
 func runFacts(ctx context.Context, s *cli.Session, many cli.ManyFlags, names []string) error {
 	if s.IsMany() {
 		return cli.LookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"},
-			func(ctx context.Context, m *cli.Member, _ executor.Executor) cli.Outcome {
+			func(ctx context.Context, m *cli.Member, _ executor.Executor) round.Outcome {
 				doc, err := factsOf(ctx, m.Session, names)
 				if err != nil {
 					return cli.Failed(err)
 				}
 				var b bytes.Buffer
 				showFacts(s.Printer, &b, doc)
-				return cli.Outcome{Status: fanout.OK, Body: b.String(), Doc: doc}
+				return round.Outcome{Status: fanout.OK, Body: b.String(), Doc: doc}
 			})
 	}
 	if _, err := s.Connected(ctx, s.Target); err != nil {

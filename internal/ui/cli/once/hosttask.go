@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -19,7 +20,7 @@ type hostTask struct {
 	doing, verb string // while it is done, and when it is
 	looks       bool   // it records nothing
 	words       map[fanout.Status]string
-	one         func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome
+	one         func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome
 }
 
 // onEach runs a task on the targets of -t, otherwise on this machine.

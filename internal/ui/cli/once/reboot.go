@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -58,7 +59,7 @@ func reboot(ctx context.Context, s *cli.Session, f rebootFlags) error {
 	}
 	return onEach(ctx, s, f.many, hostTask{doing: "Rebooting", verb: "Rebooted",
 		words: map[fanout.Status]string{fanout.Changed: "rebooted"},
-		one: func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+		one: func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 			return rebootMember(ctx, m, x, cmd, f)
 		}})
 }
@@ -92,7 +93,7 @@ func namesMeant(ctx context.Context, s *cli.Session, many cli.ManyFlags) ([]stri
 }
 
 func rebootMember(ctx context.Context, m *cli.Member, x executor.Executor, cmd executor.Command,
-	f rebootFlags) cli.Outcome {
+	f rebootFlags) round.Outcome {
 	cx, ok := x.(executor.Commander)
 	if !ok {
 		return cli.Failed(fmt.Errorf("cannot reboot it: it only accepts step lists"))
@@ -112,7 +113,7 @@ func rebootMember(ctx context.Context, m *cli.Member, x executor.Executor, cmd e
 		return o
 	}
 	if !f.wait || m.Remote == nil {
-		return cli.Outcome{Status: fanout.Changed, Line: "reboot requested"}
+		return round.Outcome{Status: fanout.Changed, Line: "reboot requested"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -123,5 +124,5 @@ func rebootMember(ctx context.Context, m *cli.Member, x executor.Executor, cmd e
 	if err != nil {
 		return cli.Failed(fmt.Errorf("it did not come back within %s after its reboot was requested: %w", f.timeout, err))
 	}
-	return cli.Outcome{Status: fanout.Changed, Line: "rebooted in " + render.Duration(m.App.Now().Sub(began))}
+	return round.Outcome{Status: fanout.Changed, Line: "rebooted in " + render.Duration(m.App.Now().Sub(began))}
 }

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -125,7 +126,7 @@ func actionMany(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.So
 
 // callsOf returns the command of an action for each target.
 func callsOf(cr *cli.TargetSet, f RunningFlags, name string, params map[string]string) commandOf {
-	return func(ctx context.Context, m *cli.Member) (executor.Command, *cli.Outcome, error) {
+	return func(ctx context.Context, m *cli.Member) (executor.Command, *round.Outcome, error) {
 		in, err := m.Input(ctx, cr.Source.Tree, m.Target)
 		if err != nil {
 			return executor.Command{}, nil, err
@@ -134,7 +135,7 @@ func callsOf(cr *cli.TargetSet, f RunningFlags, name string, params map[string]s
 		if err != nil || !f.dryRun || real {
 			return cmd, nil, err
 		}
-		o := cli.Outcome{Status: fanout.OK, Line: "would run", Said: true}
+		o := round.Outcome{Status: fanout.OK, Line: "would run", Said: true}
 		for _, argv := range cmd.Argv {
 			o.Body += "would run " + render.Escape(cli.WordsText(argv)) + "\n"
 		}

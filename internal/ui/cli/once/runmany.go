@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -32,10 +33,10 @@ func runMany(ctx context.Context, s *cli.Session, f RunningFlags, cmd executor.C
 }
 
 // commandOf returns the command of a target, or its result if there is no command.
-type commandOf func(context.Context, *cli.Member) (executor.Command, *cli.Outcome, error)
+type commandOf func(context.Context, *cli.Member) (executor.Command, *round.Outcome, error)
 
 func always(cmd executor.Command) commandOf {
-	return func(context.Context, *cli.Member) (executor.Command, *cli.Outcome, error) { return cmd, nil, nil }
+	return func(context.Context, *cli.Member) (executor.Command, *round.Outcome, error) { return cmd, nil, nil }
 }
 
 func ranWords() map[fanout.Status]string { return map[fanout.Status]string{fanout.OK: "succeeded"} }
@@ -43,7 +44,7 @@ func ranWords() map[fanout.Status]string { return map[fanout.Status]string{fanou
 // commandEach runs on targets what each is given for it. json tells that it prints JSON,
 // which is shown when all have ended.
 func commandEach(ctx context.Context, cr *cli.TargetSet, names []string, json bool,
-	of commandOf) map[string]cli.Outcome {
+	of commandOf) map[string]round.Outcome {
 	cr.Changes, cr.Acts = true, true
 	lines := linesOf(cr, names)
 	if json {
@@ -51,7 +52,7 @@ func commandEach(ctx context.Context, cr *cli.TargetSet, names []string, json bo
 	}
 	cr.Quiet = lines != nil
 	all := cr.Round(ctx, names, "Running", true, func(ctx context.Context, m *cli.Member,
-		x executor.Executor) cli.Outcome {
+		x executor.Executor) round.Outcome {
 		cmd, instead, err := of(ctx, m)
 		if err != nil {
 			return cli.Failed(err)
@@ -86,13 +87,13 @@ func commandEach(ctx context.Context, cr *cli.TargetSet, names []string, json bo
 }
 
 // outcomeOfCommand returns the result of a command, without its output.
-func outcomeOfCommand(r *executor.CommandResult, err error) cli.Outcome {
+func outcomeOfCommand(r *executor.CommandResult, err error) round.Outcome {
 	if err != nil || r == nil {
 		o := cli.Failed(err)
 		o.Said = true
 		return o
 	}
-	o := cli.Outcome{Status: fanout.OK, Line: "exit 0", Said: true}
+	o := round.Outcome{Status: fanout.OK, Line: "exit 0", Said: true}
 	switch {
 	case r.OK():
 		return o

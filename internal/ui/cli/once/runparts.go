@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -203,7 +204,7 @@ func mayHide(a query.Action, secret []string) error {
 // runEachPart runs one part after the other, until one fails on more targets than it may.
 func runEachPart(ctx context.Context, cr *cli.TargetSet, f RunningFlags, name string, legs []part,
 	hide []string) error {
-	total := map[string]cli.Outcome{}
+	total := map[string]round.Outcome{}
 	ended := ""
 	for i, l := range legs {
 		title := fmt.Sprintf("Part %d of %d, %s", i+1, len(legs), l.Name)
@@ -216,7 +217,7 @@ func runEachPart(ctx context.Context, cr *cli.TargetSet, f RunningFlags, name st
 		got := commandEach(ctx, cr, l.on, l.json, commandsOf(cr, f, l, hide))
 		cli.ShowGroups(cr.Session, got, ranWords())
 		for t, o := range got {
-			total[t] = worse(total[t], o)
+			total[t] = round.Worse(total[t], o)
 		}
 		if ended = l.failed(got, cr.Stopped); ended == "" && ctx.Err() != nil {
 			ended = "it was interrupted"
@@ -234,7 +235,7 @@ func commandsOf(cr *cli.TargetSet, f RunningFlags, l part, hide []string) comman
 	if l.fixed != nil {
 		of = always(*l.fixed)
 	}
-	return func(ctx context.Context, m *cli.Member) (executor.Command, *cli.Outcome, error) {
+	return func(ctx context.Context, m *cli.Member) (executor.Command, *round.Outcome, error) {
 		cmd, o, err := of(ctx, m)
 		cmd.Hide = slices.Concat(cmd.Hide, hide)
 		return cmd, o, err
@@ -242,7 +243,7 @@ func commandsOf(cr *cli.TargetSet, f RunningFlags, l part, hide []string) comman
 }
 
 // failed says why no further part begins; "" where one may.
-func (l part) failed(got map[string]cli.Outcome, stopped string) string {
+func (l part) failed(got map[string]round.Outcome, stopped string) string {
 	bad := 0
 	for _, o := range got {
 		if o.Status == fanout.Failed || o.Status == fanout.Unreachable {
@@ -258,17 +259,8 @@ func (l part) failed(got map[string]cli.Outcome, stopped string) string {
 	return ""
 }
 
-// worse returns the outcome that needs more attention.
-func worse(a, b cli.Outcome) cli.Outcome {
-	order := cli.StatusOrder()
-	if slices.Index(order, a.Status) > slices.Index(order, b.Status) {
-		return a
-	}
-	return b
-}
-
 // endOfParts keeps what became of the targets, and says how the command ended.
-func endOfParts(cr *cli.TargetSet, name string, total map[string]cli.Outcome, ended string) error {
+func endOfParts(cr *cli.TargetSet, name string, total map[string]round.Outcome, ended string) error {
 	err := cli.ExitOf(total)
 	if err == nil && ended != "" {
 		err = errors.New(ended)

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -17,8 +18,8 @@ const plainColumn = "value"
 
 // readRows reads what a command printed as JSON: objects, one after the other or in
 // a list. It is never nil without an error.
-func readRows(text string) ([]cli.Row, error) {
-	rows := []cli.Row{}
+func readRows(text string) ([]round.Row, error) {
+	rows := []round.Row{}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	for {
@@ -40,12 +41,12 @@ func readRows(text string) ([]cli.Row, error) {
 	}
 }
 
-func rowOf(v any) cli.Row {
+func rowOf(v any) round.Row {
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return cli.Row{plainColumn: cell(v)}
+		return round.Row{plainColumn: cell(v)}
 	}
-	r := cli.Row{}
+	r := round.Row{}
 	for name, v := range fields {
 		r[name] = cell(v)
 	}
@@ -68,11 +69,11 @@ func cell(v any) string {
 }
 
 // tabled returns the outcome of a command that printed JSON. Other output is a failure.
-func tabled(o cli.Outcome, r *executor.CommandResult) cli.Outcome {
+func tabled(o round.Outcome, r *executor.CommandResult) round.Outcome {
 	rows, err := readRows(r.Stdout)
 	if err != nil {
 		err = fmt.Errorf("cannot read its output as JSON, the declared format: %w", err)
-		return cli.Outcome{Status: fanout.Failed, Line: "printed no JSON",
+		return round.Outcome{Status: fanout.Failed, Line: "printed no JSON",
 			Body: outputText(r) + "error: " + err.Error() + "\n",
 			Err:  err, Said: true, Doc: o.Doc}
 	}
@@ -87,7 +88,7 @@ func showJSON(s *cli.Printer, r *executor.CommandResult) error {
 		_, _ = io.WriteString(s.App.Stdout, r.Stdout)
 		return nil // told of by its exit
 	}
-	o := tabled(cli.Outcome{}, r)
+	o := tabled(round.Outcome{}, r)
 	if o.Err != nil {
 		return o.Err
 	}
@@ -100,9 +101,9 @@ func showJSON(s *cli.Printer, r *executor.CommandResult) error {
 }
 
 // showRows prints the output of targets as one table; equal output appears once.
-func showRows(s *cli.Printer, all map[string]cli.Outcome) {
+func showRows(s *cli.Printer, all map[string]round.Outcome) {
 	var groups [][]string // of targets
-	var said [][]cli.Row
+	var said [][]round.Row
 	at := map[string]int{}
 	for _, name := range cli.SortedNames(all) {
 		rows := all[name].Rows
@@ -119,11 +120,11 @@ func showRows(s *cli.Printer, all map[string]cli.Outcome) {
 		groups[i] = append(groups[i], name)
 	}
 	var targets []string
-	var rows []cli.Row
+	var rows []round.Row
 	for i, names := range groups {
 		if len(said[i]) == 0 {
 			names = append(names, "(nothing)")
-			said[i] = []cli.Row{{}}
+			said[i] = []round.Row{{}}
 		}
 		for j := range said[i] {
 			who := ""
@@ -141,7 +142,7 @@ func showRows(s *cli.Printer, all map[string]cli.Outcome) {
 }
 
 // showTable prints rows, with the targets of each in front where there are several.
-func showTable(s *cli.Printer, targets []string, rows []cli.Row) {
+func showTable(s *cli.Printer, targets []string, rows []round.Row) {
 	columns := map[string]bool{}
 	for _, r := range rows {
 		for name := range r {

@@ -12,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -41,7 +42,7 @@ Exits with 1 if a target does not meet the condition in time.`,
 			}
 			return onEach(c.Context(), s, many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true,
 				words: map[fanout.Status]string{fanout.OK: "ready"},
-				one: func(ctx context.Context, m *cli.Member, x executor.Executor) cli.Outcome {
+				one: func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 					return waitFor(ctx, m, x, what, argv, timeout)
 				}})
 		},
@@ -75,10 +76,10 @@ func waitedFor(what string) ([]string, error) {
 // waitFor has the target wait itself, and asks it again when the connection was lost
 // meanwhile.
 func waitFor(ctx context.Context, m *cli.Member, x executor.Executor, what string, argv []string,
-	timeout time.Duration) cli.Outcome {
+	timeout time.Duration) round.Outcome {
 	began := m.App.Now()
-	ready := func() cli.Outcome {
-		return cli.Outcome{Status: fanout.OK, Line: "ready after " + render.Duration(m.App.Now().Sub(began))}
+	ready := func() round.Outcome {
+		return round.Outcome{Status: fanout.OK, Line: "ready after " + render.Duration(m.App.Now().Sub(began))}
 	}
 	if argv == nil {
 		return ready()
