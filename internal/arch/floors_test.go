@@ -40,7 +40,8 @@ var floors = []floor{
 		"internal/fleet/agent/claim",
 		"internal/fleet/agent/binary",
 	}},
-	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/access", "internal/fleet/view"}},
+	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/rollout", "internal/fleet/access",
+		"internal/fleet/view"}},
 	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},
 	{"fleet: roles", []string{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",

@@ -1,0 +1,83 @@
+package rollout
+
+import "fmt"
+
+// advance ends the current wave when all its conditions hold, after its bake time.
+func (t *turn) advance(r *Rollout) {
+	if !t.isOver(r) {
+		if r.Settled > 0 {
+			t.add(r, Event{Kind: Unsettled, Wave: r.Wave})
+		}
+		if r.free() <= 0 && r.count(-1, MemberGranted) == 0 {
+			t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: "as many members as may be unavailable failed or are silent"})
+		}
+		return
+	}
+	if why := r.lacks(); why != "" && !r.accepted {
+		t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: why})
+		return
+	}
+	if r.Settled == 0 {
+		t.add(r, Event{Kind: Settled, Wave: r.Wave})
+	}
+	if !r.promoted && t.now-r.Settled < r.Plan.Waves[r.Wave].Bake {
+		return
+	}
+	if r.Wave+1 < len(r.Plan.Waves) {
+		t.add(r, Event{Kind: Advanced, Wave: r.Wave + 1})
+		return
+	}
+	t.complete(r)
+}
+
+// isOver reports whether nothing in the current wave can change soon: no member is being applied, and
+// the members without the change are out of reach or held for long.
+func (t *turn) isOver(r *Rollout) bool {
+	for id, m := range r.Members {
+		if m.Wave > r.Wave || m.State != MemberPending && m.State != MemberGranted {
+			continue
+		}
+		target := t.w.Targets[id]
+		held := target.Hold != "" || target.Health == Blocked && m.State == MemberGranted
+		switch {
+		case m.State == MemberPending && !target.Online:
+		case held && t.now-r.Began >= r.Plan.Strategy.WaveTimeout:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// lacks returns what a wave lacks that is over, or "".
+func (r *Rollout) lacks() string {
+	s := r.Plan.Strategy
+	ready, all := r.count(r.Wave, MemberReady), r.size(r.Wave)+r.count(r.Wave, MemberSkipped)
+	granted := ready + r.count(r.Wave, MemberFailed, MemberSilent, MemberGranted)
+	switch {
+	case granted > 0 && ready < s.MinReady.minimum(granted):
+		return fmt.Sprintf("%d of %d granted members of the wave %s are ready, and %d must be", ready, granted,
+			r.Plan.Waves[r.Wave].Name, s.MinReady.minimum(granted))
+	case ready < max(s.MinCoverage.minimum(all), min(1, all)):
+		return fmt.Sprintf(
+			"%d of %d members of the wave %s are ready, and %d must be: other members are out of reach, held or skipped",
+			ready, all, r.Plan.Waves[r.Wave].Name, max(1, s.MinCoverage.minimum(all)))
+	}
+	return ""
+}
+
+// complete ends a rollout whose waves are over. Exceptions are members that are not ready.
+func (t *turn) complete(r *Rollout) {
+	if r.count(-1, MemberReady) == 0 {
+		t.add(r, Event{Kind: Paused, Wave: r.Wave,
+			Why: "no member is ready, and a rollout without a ready member is not complete"})
+		return
+	}
+	except := r.count(-1, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped)
+	if except == 0 {
+		t.add(r, Event{Kind: Ended, Phase: Completed})
+		return
+	}
+	t.add(r, Event{Kind: Ended, Phase: WithExceptions,
+		Why: fmt.Sprintf("%d targets do not have the change or are not ready", except)})
+}

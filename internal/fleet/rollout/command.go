@@ -1,0 +1,117 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Action is the kind of a command for a rollout.
+type Action string
+
+// The actions.
+const (
+	ToPause    Action = "pause"    // no further grants
+	ToResume   Action = "resume"   // also after a breach: the failures so far then count as accepted
+	ToAbort    Action = "abort"    // ends it; granted members keep the change
+	ToRollback Action = "rollback" // granted members return to their previous content
+	ToPromote  Action = "promote"  // ends the bake time of the current wave, but no condition
+	ToSkip     Action = "skip"     // excludes a member
+	ToRetry    Action = "retry"    // grants a failed, silent or skipped member again
+	ToRelease  Action = "release"  // permits content that is held since the rollout ended
+)
+
+// ErrNoRollout means that there is no rollout with the ID.
+var ErrNoRollout = errors.New("there is no such rollout")
+
+// Command is an order of an operator. Target is for ToSkip and ToRetry.
+type Command struct {
+	Action  Action
+	Rollout string
+	Target  ID
+	By, Why string
+}
+
+// Order returns the events of a command, and folds them into the state. It returns an error if the
+// command has no meaning in the present state; nothing changes then. Repeating a command is an error, too.
+func (s *State) Order(c Command, now int64) ([]Event, error) {
+	r := s.Rollouts[c.Rollout]
+	if r == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoRollout, c.Rollout)
+	}
+	e, err := s.order(r, c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot %s the rollout %s: %w", c.Action, c.Rollout, err)
+	}
+	e.Rollout, e.At, e.By, e.Why, e.Target = c.Rollout, now, c.By, c.Why, c.Target
+	out := []Event{e}
+	if c.Action == ToAbort {
+		out = append(out, Event{Rollout: c.Rollout, At: now, Kind: Ended, Phase: Aborted, By: c.By, Why: c.Why})
+	}
+	for _, e := range out {
+		s.Fold(e)
+	}
+	return out, nil
+}
+
+func (s *State) order(r *Rollout, c Command) (Event, error) {
+	switch c.Action {
+	case ToPause:
+		return only(r, Event{Kind: Paused}, Active)
+	case ToResume:
+		return only(r, Event{Kind: Resumed}, OnHold)
+	case ToAbort:
+		return only(r, Event{Kind: Breached, Reaction: Abort}, Active, OnHold)
+	case ToRollback:
+		return only(r, Event{Kind: Breached, Reaction: Rollback}, Active, OnHold)
+	case ToPromote:
+		return only(r, Event{Kind: Promoted}, Active)
+	case ToSkip:
+		return member(r, c.Target, Event{Kind: Skipped}, MemberPending, MemberGranted, MemberFailed, MemberSilent)
+	case ToRetry:
+		return member(r, c.Target, Event{Kind: Retried}, MemberFailed, MemberSilent, MemberSkipped)
+	case ToRelease:
+		if !s.holds(r) {
+			return Event{}, errors.New("nothing is held because of it")
+		}
+		return Event{Kind: Released}, nil
+	}
+	return Event{}, fmt.Errorf("there is no action %q", c.Action)
+}
+
+// only returns an event if the rollout is in one of the phases.
+func only(r *Rollout, e Event, phases ...Phase) (Event, error) {
+	for _, p := range phases {
+		if r.Phase == p {
+			return e, nil
+		}
+	}
+	return Event{}, fmt.Errorf("it is %s", r.Phase)
+}
+
+// member returns an event if the member is in one of the states, and the rollout has not ended. A skipped
+// member can be retried after the end, too.
+func member(r *Rollout, id ID, e Event, states ...MemberState) (Event, error) {
+	m := r.Members[id]
+	if m == nil {
+		return Event{}, fmt.Errorf("%s is not a member", id)
+	}
+	if _, err := only(r, e, Active, OnHold); err != nil && (e.Kind != Retried || m.State != MemberSkipped) {
+		return Event{}, err
+	}
+	for _, s := range states {
+		if m.State == s {
+			return e, nil
+		}
+	}
+	return Event{}, fmt.Errorf("%s is %s", id, m.State)
+}
+
+// holds reports whether content is held because of a rollout.
+func (s *State) holds(r *Rollout) bool {
+	for _, c := range r.Plan.Changes {
+		if s.held[place{r.Plan.Lane, c}] == r.ID {
+			return true
+		}
+	}
+	return false
+}

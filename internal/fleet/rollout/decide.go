@@ -1,0 +1,39 @@
+package rollout
+
+// Decide returns what happens now, and folds it into the state. The caller must store the events
+// before it publishes an assignment that they permit; if it cannot, it must build the state again from
+// the stored log. Decide with the same state, world and now has no further events.
+func (s *State) Decide(w World, now int64) []Event {
+	t := &turn{s: s, w: w, now: now}
+	for before := -1; before != len(t.log); {
+		before = len(t.log)
+		for _, r := range s.Open() {
+			t.observe(r)
+		}
+		t.propose()
+		if !w.Resync {
+			for _, r := range s.Open() {
+				t.grant(r)
+			}
+		}
+	}
+	return t.log
+}
+
+// observe handles everything about a rollout except grants.
+func (t *turn) observe(r *Rollout) {
+	t.membership(r)
+	if t.w.Resync {
+		return
+	}
+	for _, id := range r.ids() {
+		t.verdict(r, id, r.Members[id])
+	}
+	t.breach(r)
+	switch r.Phase {
+	case Active:
+		t.advance(r)
+	case RollingBack:
+		t.returned(r)
+	}
+}

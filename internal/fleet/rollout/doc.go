@@ -1,0 +1,57 @@
+// Package rollout decides when each target may have a change of its assignment: in waves, as long as the
+// targets that have the change are healthy. The package is pure: it uses no clock, no store and no hub.
+// Hubs do not use it yet: they permit each change at once.
+//
+//	s := rollout.NewState()
+//	for _, e := range log {
+//		s.Fold(e)                                  // after a restart, on any hub
+//	}
+//	events := s.Decide(world, now)
+//	…                                              // store the events
+//	allowed, why := s.Allowed(target, lane, change) // publish what is permitted
+//	events, err := s.Order(rollout.Command{Action: rollout.ToPause, Rollout: "r7", By: "jane"}, now)
+//
+// # Changes and rollouts
+//
+// An assignment consists of parts, for example a module. A Change is a part with its new content. All new
+// changes of the targets of one lane, which is a branch or pin, form one rollout. The targets that want
+// one of the changes are its members. Independent changes have their own rollouts, which run at the same
+// time. A target takes part in one movement at a time.
+//
+// A newer content of a part takes the members that want it out of the older rollout. An older rollout
+// without members is superseded.
+//
+// # Waves
+//
+// The members are distributed to waves when the rollout is created, in an order that depends on its ID.
+// The next wave begins when each member of the current wave has a result, enough of them are ready, and the
+// bake time is over. A target that begins to need the change later joins the last wave. If the last wave has
+// begun, the target waits for the end of the rollout. After the end, the content is stable: targets may have it
+// at any time.
+//
+// # Absence, failure and silence
+//
+//   - A member without contact before its grant is deferred: it has no result, does not count as
+//     failed, and gets the content after the rollout. A member that is held, for example by a freeze, keeps its
+//     wave open until the timeout of the wave.
+//   - A report about another assignment does not count. A member is ready if it was ready for the
+//     minimum time without interruption since its grant.
+//   - A member fails if its run or a check fails, also after it was ready, or if it exceeds the progress
+//     deadline. A member that waits for another module has not failed.
+//   - A member is silent if it loses contact after its grant. Time during which the hub did not observe it
+//     does not count. If the other targets are as silent, the rollout pauses instead of its reaction.
+//   - A rollout without a ready member is never complete.
+//
+// # Breach
+//
+// As soon as more members failed or are silent than the strategy tolerates, there are no further grants. The
+// reaction is a pause, an abort, or a rollback: all members that were granted the change return to their
+// previous content. A rollback that fails on a member ends nevertheless. After an abort or a rollback the content
+// is held: it is not rolled out again until an operator releases it, or another content replaces it.
+//
+// # Interruption
+//
+// The state is a fold over the stored events, and all times in them are absolute. So another hub continues
+// where one stopped. While World.Resync is set, because the hub does not know the
+// present state of the targets yet, there are no grants and no verdicts.
+package rollout

@@ -1,0 +1,80 @@
+package rollout
+
+// Change is one part of an assignment with its new content.
+type Change struct {
+	Part   string `json:"part"`   // "top", "modules/web", "labels", …
+	Digest string `json:"digest"` // of the new content; "" removes the part
+}
+
+// Kind is the kind of an event.
+type Kind string
+
+// The events of a rollout. Events about one member have Target, events about a wave have Wave.
+const (
+	Created   Kind = "created"
+	Joined    Kind = "joined"    // a new target belongs to the wave
+	Left      Kind = "left"      // the target does not take part any more: another rollout has it, or it left the fleet
+	Granted   Kind = "granted"   // the target may have the change; Before is its previous content
+	Ready     Kind = "ready"     // it was ready for long enough
+	Failed    Kind = "failed"    // for the first time, or again after it was ready
+	Silent    Kind = "silent"    // no contact since the grant
+	Recovered Kind = "recovered" // it failed or was silent, and is being applied again
+	Skipped   Kind = "skipped"   // an operator excluded it
+	Retried   Kind = "retried"   // an operator orders another attempt
+	Settled   Kind = "settled"   // the wave meets its conditions: its bake time begins
+	Unsettled Kind = "unsettled" // it does not meet them any more
+	Advanced  Kind = "advanced"  // the wave begins
+	Paused    Kind = "paused"
+	Resumed   Kind = "resumed"
+	Promoted  Kind = "promoted" // an operator ended the bake time of the wave
+	Breached  Kind = "breached" // the limits are exceeded; Reaction is the consequence
+	Returned  Kind = "returned" // the target has again what it had before
+	Ended     Kind = "ended"    // Phase is the result
+	Released  Kind = "released" // an operator permits the content that was held
+)
+
+// Event is one entry of the log. The state is a fold over the log.
+type Event struct {
+	Rollout string `json:"rollout"`
+	At      int64  `json:"at"` // seconds since 1970
+	Kind    Kind   `json:"kind"`
+	Target  ID     `json:"target,omitempty"`
+	Wave    int    `json:"wave,omitempty"`
+	Why     string `json:"why,omitempty"`
+	By      string `json:"by,omitempty"` // the operator
+
+	Created  *Plan    `json:"created,omitempty"`
+	Before   []Change `json:"before,omitempty"`
+	Reaction Reaction `json:"reaction,omitempty"`
+	Phase    Phase    `json:"phase,omitempty"`
+}
+
+// Plan is the description of a rollout. It is immutable.
+type Plan struct {
+	Lane     string   `json:"lane"` // the branch or pin that its targets follow
+	Cause    string   `json:"cause"`
+	Changes  []Change `json:"changes"` // sorted
+	Strategy Strategy `json:"strategy"`
+	Waves    []Wave   `json:"waves"`
+}
+
+// Phase is the state of a rollout.
+type Phase string
+
+// The phases. Completed and the phases after it are final.
+const (
+	Active      Phase = "active"
+	OnHold      Phase = "paused"
+	RollingBack Phase = "rolling-back"
+	Completed   Phase = "completed"
+	// WithExceptions means that enough members are ready, but not all.
+	WithExceptions Phase = "completed-with-exceptions"
+	Aborted        Phase = "aborted"
+	RolledBack     Phase = "rolled-back"
+	Superseded     Phase = "superseded"
+)
+
+// Final reports whether a rollout in this phase has ended.
+func (p Phase) Final() bool {
+	return p == Completed || p == WithExceptions || p == Aborted || p == RolledBack || p == Superseded
+}

@@ -1,0 +1,206 @@
+package rollout_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// host is a pretended target.
+type host struct {
+	lane    string
+	parts   map[string]string // of the newest assignment
+	fresh   bool              // it has none
+	online  bool
+	contact int64
+	hold    string
+	// begun is the time at which it began to apply the newest assignment; ends, when it knows the result.
+	begun, ends int64
+	health      rollout.Health
+	since       int64
+}
+
+// fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
+type fleet struct {
+	tell     func(format string, args ...any)
+	now      int64
+	hosts    map[rollout.ID]*host
+	head     map[string]string // of the lane main
+	next     map[string]string // of the lane next
+	bad      map[string]bool   // contents that fail
+	strategy rollout.Strategy
+	takes    int64 // seconds until a host knows the result
+	up       int64
+	resync   bool
+
+	s   *rollout.State
+	log []rollout.Event
+}
+
+func newFleet(t testing.TB, n int, s rollout.Strategy) *fleet {
+	f := &fleet{tell: t.Errorf, now: 1000, hosts: map[rollout.ID]*host{},
+		head: map[string]string{"web": "w1", "top": "t1"}, next: map[string]string{"web": "w1", "top": "next1"},
+		bad: map[string]bool{}, strategy: s, takes: 5, s: rollout.NewState()}
+	for i := range n {
+		f.add(fmt.Sprintf("h%02d", i))
+	}
+	return f
+}
+
+func (f *fleet) add(name string) {
+	f.hosts[rollout.ID(name)] = &host{lane: "main", parts: map[string]string{}, fresh: true, online: true, contact: f.now}
+}
+
+// wants returns the differences of a host from the head.
+func (f *fleet) wants(h *host) (out []rollout.Change) {
+	head := map[string]map[string]string{"main": f.head, "next": f.next}[h.lane]
+	for part, digest := range head {
+		if h.parts[part] != digest {
+			out = append(out, rollout.Change{Part: part, Digest: digest})
+		}
+	}
+	for part := range h.parts {
+		if _, ok := head[part]; !ok {
+			out = append(out, rollout.Change{Part: part})
+		}
+	}
+	slices.SortFunc(out, func(a, b rollout.Change) int { return cmp.Compare(a.Part, b.Part) })
+	return out
+}
+
+func (f *fleet) world() rollout.World {
+	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up,
+		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
+		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
+		Cause:    func(string) string { return "a test" }}
+	for id, h := range f.hosts {
+		w.Targets[id] = rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
+			Contact: h.contact, Hold: h.hold, New: h.fresh}
+	}
+	return w
+}
+
+// step decides, publishes what is permitted, and lets the hosts work for some seconds.
+func (f *fleet) step(seconds int64) {
+	w := f.world()
+	log := f.s.Decide(w, f.now)
+	f.judge(log)
+	f.log = append(f.log, log...)
+	if again := f.s.Decide(w, f.now); len(again) > 0 {
+		f.tell("decided again: %+v", again)
+	}
+	f.publish()
+	for range seconds {
+		f.now++
+		f.work()
+	}
+}
+
+// publish gives each host what it may have.
+func (f *fleet) publish() {
+	for id, h := range f.hosts {
+		changed := false
+		for _, c := range f.permitted(id, h) {
+			changed = changed || h.parts[c.Part] != c.Digest
+			if h.parts[c.Part] = c.Digest; c.Digest == "" {
+				delete(h.parts, c.Part)
+			}
+		}
+		if changed {
+			h.fresh, h.health, h.since, h.begun, h.ends = false, rollout.Unknown, f.now, 0, 0
+		}
+	}
+}
+
+// permitted returns what a host may have now, or must have again.
+func (f *fleet) permitted(id rollout.ID, h *host) (out []rollout.Change) {
+	back := f.s.Returns(id)
+	for _, c := range f.wants(h) {
+		if slices.ContainsFunc(back, func(b rollout.Change) bool { return b.Part == c.Part }) {
+			continue
+		}
+		allowed, why := f.s.Allowed(id, h.lane, c)
+		if allowed && h.hold == "" {
+			out = append(out, c)
+		}
+		if why == "" {
+			f.tell("%s: no reason for %v", id, c)
+		}
+	}
+	return append(out, back...)
+}
+
+// work lets all hosts work for a second.
+func (f *fleet) work() {
+	for _, h := range f.hosts {
+		if !h.online || h.fresh {
+			continue
+		}
+		h.contact = f.now
+		switch {
+		case h.begun == 0:
+			h.begun, h.ends = f.now, f.now+f.takes
+			h.health, h.since = rollout.Applying, f.now
+		case f.now >= h.ends:
+			is := rollout.Healthy
+			if f.fails(h) {
+				is = rollout.Broken
+			}
+			if h.health != is {
+				h.health, h.since = is, f.now
+			}
+		}
+	}
+}
+
+func (f *fleet) fails(h *host) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(h.parts)), func(d string) bool { return f.bad[d] })
+}
+
+// have returns the number of hosts with a content.
+func (f *fleet) have(digest string) (n int) {
+	for _, h := range f.hosts {
+		if slices.Contains(slices.Collect(maps.Values(h.parts)), digest) {
+			n++
+		}
+	}
+	return n
+}
+
+// restart builds the state again from the log, as another hub does.
+func (f *fleet) restart() {
+	s := rollout.NewState()
+	for _, e := range f.log {
+		s.Fold(e)
+	}
+	if !reflect.DeepEqual(s, f.s) {
+		f.tell("the state after %d events depends on more than the log", len(f.log))
+	}
+	f.s, f.up = s, f.now
+}
+
+// until steps until something holds, for at most a day.
+func (f *fleet) until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := f.now + 86400; !holds(); f.step(1) {
+		if f.now > end {
+			t.Fatalf("%s: never\n%s", what, f.text())
+		}
+	}
+}
+
+// text returns the log for people.
+func (f *fleet) text() (out string) {
+	for _, e := range f.log {
+		out += fmt.Sprintf("%d %s %s %s wave %d %s %s %s\n", e.At, e.Rollout, e.Kind, e.Target, e.Wave, e.Phase, e.Reaction,
+			e.Why)
+	}
+	return out
+}
+
+func sortedHosts(f *fleet) []rollout.ID { return slices.Sorted(maps.Keys(f.hosts)) }

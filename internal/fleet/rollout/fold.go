@@ -1,0 +1,124 @@
+package rollout
+
+// Fold applies an event of the log. An event about an unknown rollout has no effect.
+func (s *State) Fold(e Event) {
+	if e.Kind == Created && e.Created != nil {
+		s.create(e)
+		return
+	}
+	r := s.Rollouts[e.Rollout]
+	switch {
+	case r == nil:
+	case e.Kind == Ended:
+		s.end(r, e)
+	case e.Kind == Released:
+		for _, c := range r.Plan.Changes {
+			delete(s.held, place{r.Plan.Lane, c})
+		}
+	case e.Target != "":
+		r.member(e)
+		s.skip(r, e)
+	default:
+		r.fold(e)
+		if e.Kind == Breached && e.Reaction != Pause {
+			s.hold(r)
+		}
+	}
+}
+
+func (s *State) create(e Event) {
+	r := &Rollout{ID: e.Rollout, At: e.At, Plan: *e.Created, Phase: Active, Began: e.At, Members: map[ID]*Member{}}
+	for i, w := range r.Plan.Waves {
+		for _, id := range w.Members {
+			r.Members[id] = &Member{Wave: i, State: MemberPending}
+		}
+	}
+	s.Rollouts[r.ID] = r
+	s.next = max(s.next, number(r.ID)+1)
+}
+
+// hold keeps the content of a rollout from being rolled out again.
+func (s *State) hold(r *Rollout) {
+	for _, c := range r.Plan.Changes {
+		s.held[place{r.Plan.Lane, c}] = r.ID
+	}
+}
+
+// skip remembers what an operator excluded, also after the end of the rollout.
+func (s *State) skip(r *Rollout, e Event) {
+	for _, c := range r.Plan.Changes {
+		switch {
+		case e.Kind == Retried || e.Kind == Left:
+			delete(s.skipped[e.Target], c)
+		case e.Kind == Skipped && s.skipped[e.Target] == nil:
+			s.skipped[e.Target] = map[Change]string{}
+			fallthrough
+		case e.Kind == Skipped:
+			s.skipped[e.Target][c] = r.ID
+		}
+	}
+}
+
+func (s *State) end(r *Rollout, e Event) {
+	r.Phase, r.Why = e.Phase, e.Why
+	switch e.Phase {
+	case Completed, WithExceptions:
+		for _, c := range r.Plan.Changes {
+			if s.stable[r.Plan.Lane] == nil {
+				s.stable[r.Plan.Lane] = map[string]string{}
+			}
+			s.stable[r.Plan.Lane][c.Part] = c.Digest
+		}
+	case Aborted:
+		s.hold(r)
+	}
+}
+
+// fold applies an event about the whole rollout.
+func (r *Rollout) fold(e Event) {
+	switch e.Kind {
+	case Settled:
+		r.Settled = e.At
+	case Unsettled:
+		r.Settled = 0
+	case Advanced:
+		r.Wave, r.Began, r.Settled, r.promoted, r.accepted = e.Wave, e.At, 0, false, false
+	case Promoted:
+		r.promoted = true
+	case Paused:
+		r.Phase, r.Why, r.By = OnHold, e.Why, e.By
+	case Resumed:
+		r.Phase, r.Why, r.By = Active, "", ""
+		r.accepted, r.forgiven = true, r.count(-1, MemberFailed, MemberSilent)
+	case Breached:
+		r.Why = e.Why
+		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]
+	}
+}
+
+// member applies an event about one member.
+func (r *Rollout) member(e Event) {
+	if e.Kind == Joined {
+		r.Members[e.Target] = &Member{Wave: e.Wave, State: MemberPending}
+		return
+	}
+	m := r.Members[e.Target]
+	if m == nil {
+		return
+	}
+	m.Why = e.Why
+	switch e.Kind {
+	case Granted:
+		m.State, m.Granted = MemberGranted, e.At
+		if m.Before == nil {
+			m.Before = e.Before
+		}
+	case Recovered:
+		m.State, m.Granted = MemberGranted, e.At
+	case Retried:
+		m.State, m.Granted = MemberPending, 0
+	default:
+		m.State = map[Kind]MemberState{Left: MemberLeft, Ready: MemberReady, Failed: MemberFailed, Silent: MemberSilent,
+			Skipped: MemberSkipped, Returned: MemberReturned}[e.Kind]
+	}
+}

@@ -1,0 +1,48 @@
+package rollout
+
+// grant permits the change to as many members of the waves so far as the limits allow.
+func (t *turn) grant(r *Rollout) {
+	if r.Phase != Active {
+		return
+	}
+	free := r.free()
+	for _, id := range r.ids() {
+		if free <= 0 {
+			return
+		}
+		if m := r.Members[id]; m.State == MemberPending && m.Wave <= r.Wave && t.grantable(r, id) {
+			t.add(r, Event{Kind: Granted, Target: id, Before: t.before(r, id)})
+			free--
+		}
+	}
+}
+
+// grantable reports whether a target can be changed now. A target takes part in one movement at a time.
+func (t *turn) grantable(r *Rollout, id ID) bool {
+	target := t.w.Targets[id]
+	if !target.Online || target.Hold != "" {
+		return false
+	}
+	for _, other := range t.s.Open() {
+		m := other.Members[id]
+		if other != r && m != nil && (m.moving() || other.Phase == RollingBack && m.touched()) {
+			return false
+		}
+	}
+	return true
+}
+
+// before returns the present content of the parts that a rollout changes; nil if the target has no assignment.
+func (t *turn) before(r *Rollout, id ID) []Change {
+	target := t.w.Targets[id]
+	if target.New {
+		return nil
+	}
+	var out []Change
+	for _, c := range r.Plan.Changes {
+		if target.wants([]Change{c}) {
+			out = append(out, Change{Part: c.Part, Digest: t.w.Has(id, c.Part)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package rollout_test
+
+import (
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// judge checks new events against the hosts, without the state of the rollouts.
+func (f *fleet) judge(log []rollout.Event) {
+	for i, e := range log {
+		switch e.Kind {
+		case rollout.Granted:
+			f.granted(slices.Concat(f.log, log[:i]), e)
+		case rollout.Ready:
+			if h := f.hosts[e.Target]; h.health != rollout.Healthy || f.now-h.since < f.strategy.MinReadyTime {
+				f.tell("%s is called ready, and is %q since %d of %d", e.Target, h.health, h.since, f.now)
+			}
+		case rollout.Ended:
+			f.ended(slices.Concat(f.log, log[:i]), e)
+		}
+	}
+}
+
+// last returns the last event of each member of a rollout, and its plan.
+func last(log []rollout.Event,
+	id string) (plan *rollout.Plan, wave int, phase rollout.Kind, state map[rollout.ID]rollout.Kind) {
+	state = map[rollout.ID]rollout.Kind{}
+	for _, e := range log {
+		switch {
+		case e.Rollout != id:
+		case e.Kind == rollout.Created:
+			plan = e.Created
+		case e.Target != "":
+			state[e.Target] = e.Kind
+		case e.Kind == rollout.Advanced:
+			wave = e.Wave
+		case e.Kind == rollout.Paused || e.Kind == rollout.Resumed || e.Kind == rollout.Breached || e.Kind == rollout.Ended:
+			phase = e.Kind
+		}
+	}
+	return plan, wave, phase, state
+}
+
+func inFlight(k rollout.Kind) bool {
+	return k == rollout.Granted || k == rollout.Failed || k == rollout.Silent || k == rollout.Recovered
+}
+
+// members returns the number of targets that take part.
+func members(plan *rollout.Plan, state map[rollout.ID]rollout.Kind) (n int) {
+	in := map[rollout.ID]bool{}
+	for _, w := range plan.Waves {
+		for _, id := range w.Members {
+			in[id] = true
+		}
+	}
+	for id, k := range state {
+		in[id] = k != rollout.Left && k != rollout.Skipped
+	}
+	for _, yes := range in {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+// granted checks one grant.
+func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
+	plan, wave, phase, state := last(log, e.Rollout)
+	h := f.hosts[e.Target]
+	if f.resync || phase != "" && phase != rollout.Resumed || !h.online || h.hold != "" {
+		f.tell("%s gets a grant: resync %v, phase %s, online %v, hold %q", e.Target, f.resync, phase, h.online, h.hold)
+	}
+	n, failed, most := 0, 0, plan.Waves[wave].MaxUnavailable
+	for _, k := range state {
+		if inFlight(k) {
+			n++
+		}
+		if k == rollout.Failed {
+			failed++
+		}
+	}
+	if phase == rollout.Resumed {
+		return // an operator accepted what failed
+	}
+	if max := f.strategy.MaxFailed; failed > max.Count+max.Percent*members(plan, state)/100 {
+		f.tell("%s is granted the change after %d failed", e.Target, failed)
+	}
+	limit := most.Count
+	if most.Percent > 0 {
+		limit = max(1, len(plan.Waves[wave].Members)*most.Percent/100)
+	}
+	if joined := f.joiners(log, e.Rollout); n+1 > limit+joined {
+		f.tell("%d members are in flight, and the limit is %d", n+1, limit)
+	}
+	f.alone(log, e)
+}
+
+// joiners returns the number of targets that joined a rollout.
+func (f *fleet) joiners(log []rollout.Event, id string) (n int) {
+	for _, e := range log {
+		if e.Rollout == id && e.Kind == rollout.Joined {
+			n++
+		}
+	}
+	return n
+}
+
+// alone checks that no other rollout moves the target.
+func (f *fleet) alone(log []rollout.Event, e rollout.Event) {
+	moves := map[string]bool{}
+	for _, was := range log {
+		if was.Target == e.Target {
+			moves[was.Rollout] = was.Kind == rollout.Granted || was.Kind == rollout.Recovered
+		}
+		if was.Kind == rollout.Ended {
+			delete(moves, was.Rollout)
+		}
+	}
+	for id := range moves {
+		if moves[id] {
+			f.tell("%s is granted %s, and %s moves it", e.Target, e.Rollout, id)
+		}
+	}
+}
+
+// ended checks the end of a rollout: complete means that members are ready.
+func (f *fleet) ended(log []rollout.Event, e rollout.Event) {
+	_, _, _, state := last(log, e.Rollout)
+	ready := 0
+	for _, k := range slices.Collect(maps.Values(state)) {
+		if k == rollout.Ready {
+			ready++
+		}
+	}
+	if (e.Phase == rollout.Completed || e.Phase == rollout.WithExceptions) && ready == 0 {
+		f.tell("%s is complete, and no member is ready", e.Rollout)
+	}
+}

@@ -1,0 +1,33 @@
+package rollout
+
+// MemberState is the state of a member in its rollout.
+type MemberState string
+
+// The states of members. A pending member without contact is deferred, see Rollout.Waiting.
+const (
+	MemberPending  MemberState = "pending"
+	MemberGranted  MemberState = "granted"
+	MemberReady    MemberState = "ready"
+	MemberFailed   MemberState = "failed"
+	MemberSilent   MemberState = "silent"
+	MemberSkipped  MemberState = "skipped"
+	MemberReturned MemberState = "returned"
+	MemberLeft     MemberState = "left"
+)
+
+// Member is a target of a rollout.
+type Member struct {
+	Wave    int
+	State   MemberState
+	Granted int64    // time of the last grant; 0: none
+	Before  []Change // the content before the first grant
+	Why     string   // it failed or was skipped
+}
+
+// touched reports whether the member may have the change.
+func (m *Member) touched() bool {
+	return m.Granted > 0 && m.State != MemberLeft && m.State != MemberReturned
+}
+
+// moving reports whether the result of a grant is open.
+func (m *Member) moving() bool { return m.State == MemberGranted }

@@ -1,0 +1,196 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// slow returns a fleet whose hosts need a time for the second content, with the first of them granted.
+func slow(t *testing.T, seconds int64) *fleet {
+	f := begun(t, 10)
+	f.takes = seconds
+	f.head["web"] = "w2"
+	f.step(1)
+	return f
+}
+
+func TestProgressDeadline(t *testing.T) {
+	f := slow(t, 1_000_000)
+	f.rest(f.strategy.ProgressDeadline - 10)
+	if f.phase("r2") != rollout.Active {
+		t.Error(f.text())
+	}
+	f.until(t, "the rollback", func() bool { return f.phase("r2") == rollout.RollingBack })
+}
+
+// TestNoReport: a target with contact that never reports about its assignment failed.
+func TestNoReport(t *testing.T) {
+	f := slow(t, 1)
+	for range f.strategy.ProgressDeadline + 10 {
+		if f.phase("r2") != rollout.Active {
+			return
+		}
+		f.first().health = rollout.Unknown
+		f.s.Decide(f.world(), f.now)
+		f.now++
+		f.first().contact = f.now
+	}
+	t.Error(f.text())
+}
+
+// TestBlocked: a target that waits for another module has not failed.
+func TestBlocked(t *testing.T) {
+	f := slow(t, 1_000_000)
+	for range 10 {
+		f.first().health, f.first().since = rollout.Blocked, f.now
+		f.rest(f.strategy.ProgressDeadline)
+	}
+	if f.phase("r2") != rollout.Active {
+		t.Error(f.text())
+	}
+}
+
+// TestRegression: a member that fails during the bake time stops the rollout.
+func TestRegression(t *testing.T) {
+	f := begun(t, 10)
+	f.strategy.Waves[0].Bake = 600
+	f.head["web"] = "w2"
+	f.rest(100)
+	f.bad["w2"] = true
+	f.until(t, "the rollback", func() bool { return f.phase("r2") == rollout.RolledBack })
+	if f.have("w2") != 0 || f.have("w1") != 10 {
+		t.Error(f.text())
+	}
+}
+
+// TestJoinersLater: a target that begins to need the content during the last wave waits for the end.
+func TestJoinersLater(t *testing.T) {
+	f := begun(t, 10)
+	f.head["web"] = "w2"
+	f.until(t, "the last wave", func() bool { r := f.s.Rollouts["r2"]; return r != nil && r.Wave == len(r.Plan.Waves)-1 })
+	f.add("n1")
+	f.step(1)
+	if f.hosts["n1"].parts["web"] != "" || f.phase("r3") != "" {
+		t.Error(f.text())
+	}
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
+	f.until(t, "the content", func() bool { return f.hosts["n1"].parts["web"] == "w2" })
+	if f.phase("r3") != "" {
+		t.Error("the new target has a rollout of its own")
+	}
+}
+
+// TestJoiners: a target that begins to need the content early belongs to the last wave.
+func TestJoiners(t *testing.T) {
+	f := begun(t, 10)
+	f.head["web"] = "w2"
+	f.step(1)
+	f.add("n1")
+	f.step(1)
+	r := f.s.Rollouts["r2"]
+	if m := r.Members["n1"]; m == nil || m.Wave != len(r.Plan.Waves)-1 {
+		t.Error(f.text())
+	}
+}
+
+// TestRemoval: a part that leaves the configuration is a rollout, each time.
+func TestRemoval(t *testing.T) {
+	f := begun(t, 5)
+	for range 2 {
+		f.head["db"] = "d1"
+		f.until(t, "the part", func() bool { return f.have("d1") == 5 && len(f.s.Open()) == 0 })
+		delete(f.head, "db")
+		f.step(1)
+		if n := f.have("d1"); n != 4 {
+			t.Errorf("%d of 5 hosts have the part in the first second\n%s", n, f.text())
+		}
+		f.until(t, "its removal", func() bool { return f.have("d1") == 0 && len(f.s.Open()) == 0 })
+	}
+}
+
+// TestRetiredInRollback: a target that leaves the fleet does not keep a rollback open.
+func TestRetiredInRollback(t *testing.T) {
+	f := slow(t, 20)
+	f.rest(5)
+	f.command(t, rollout.ToRollback, "")
+	for id, h := range f.hosts {
+		if h == f.first() {
+			delete(f.hosts, id)
+			break
+		}
+	}
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.RolledBack })
+}
+
+// TestSkippedFirst: without its only member, the first wave proves nothing, so an operator decides.
+func TestSkippedFirst(t *testing.T) {
+	f := slow(t, 5)
+	f.command(t, rollout.ToSkip, f.s.Rollouts["r2"].Plan.Waves[0].Members[0])
+	f.rest(100)
+	if f.phase("r2") != rollout.OnHold || f.have("w2") != 1 {
+		t.Error(f.text())
+	}
+	f.command(t, rollout.ToResume, "")
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.WithExceptions })
+}
+
+// TestSilentMemberReturns: within the tolerance, a silent member does not stop the rollout, and is judged again.
+func TestSilentMemberReturns(t *testing.T) {
+	f := begun(t, 20)
+	f.strategy.MaxSilent, f.strategy.MinReady = rollout.Amount{Count: 1}, rollout.Amount{Percent: 50}
+	f.head["web"] = "w2"
+	f.until(t, "the last wave", func() bool { r := f.s.Rollouts["r2"]; return r != nil && r.Wave == 2 })
+	rest := f.s.Rollouts["r2"].Plan.Waves[2].Members
+	last, other := f.last(), f.hosts[rest[len(rest)-1]]
+	last.online, other.hold = false, "it keeps the wave open"
+	f.until(t, "its silence", func() bool { return f.said(rollout.Silent) == 1 })
+	f.step(1)
+	last.online, other.hold = true, ""
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
+	if f.said(rollout.Recovered) != 1 {
+		t.Error(f.text())
+	}
+}
+
+// TestFailedMemberRecovers: a member that failed and is ready later counts as ready.
+func TestFailedMemberRecovers(t *testing.T) {
+	f := begun(t, 20)
+	f.strategy.OnBreach = rollout.Pause
+	f.head["web"], f.bad["w2"] = "w2", true
+	f.until(t, "the breach", func() bool { return f.phase("r2") == rollout.OnHold })
+	f.bad["w2"] = false
+	f.rest(60)
+	if f.said(rollout.Recovered) != 1 || f.said(rollout.Ready) != 21 {
+		t.Error(f.text())
+	}
+}
+
+// said returns the number of events of a kind.
+func (f *fleet) said(k rollout.Kind) (n int) {
+	for _, e := range f.log {
+		if e.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLanes: a bad content on one branch stops only the rollout of this branch, and a target that changes its
+// branch keeps what it has until a rollout there grants it more.
+func TestLanes(t *testing.T) {
+	f := begun(t, 10)
+	f.hosts["h03"].lane = "next"
+	f.until(t, "the other branch", func() bool { return f.hosts["h03"].parts["top"] == "next1" && len(f.s.Open()) == 0 })
+	f.next["web"], f.bad["wn"] = "wn", true
+	f.head["web"] = "w2"
+	f.until(t, "both ends", func() bool {
+		return f.have("w2") == 9 && f.said(rollout.Returned) == 1 &&
+			len(f.s.Open()) == 0
+	})
+	if f.hosts["h03"].parts["web"] != "w1" {
+		t.Error(f.text())
+	}
+	f.hosts["h03"].lane = "main"
+	f.until(t, "the first branch", func() bool { return f.have("w2") == 10 })
+}

@@ -1,0 +1,57 @@
+package rollout
+
+// membership removes members that left the fleet or want other content, and adds new targets.
+func (t *turn) membership(r *Rollout) {
+	if r.Phase == RollingBack {
+		t.retired(r)
+		return
+	}
+	for _, id := range r.ids() {
+		m := r.Members[id]
+		if m.State == MemberLeft {
+			continue
+		}
+		target, ok := t.w.Targets[id]
+		switch {
+		case !ok:
+			t.about(r, Left, id, "it is not an active target any more")
+		case target.Lane != r.Plan.Lane:
+			t.about(r, Left, id, "it follows another branch")
+		case t.replaced(r, target):
+			t.about(r, Left, id, "the content was replaced")
+		case m.State == MemberPending && !target.wants(r.Plan.Changes):
+			t.about(r, Left, id, "it does not need the change any more")
+		}
+	}
+	if r.size(-1)+r.count(-1, MemberSkipped) == 0 {
+		t.add(r, Event{Kind: Ended, Phase: Superseded, Why: "no target needs this change any more"})
+		return
+	}
+	t.join(r)
+}
+
+// retired removes members that are not targets any more.
+func (t *turn) retired(r *Rollout) {
+	for _, id := range r.ids() {
+		if _, ok := t.w.Targets[id]; !ok && r.Members[id].State != MemberLeft {
+			t.about(r, Left, id, "it is not an active target any more")
+		}
+	}
+}
+
+// join adds targets that began to need the change to the last wave, unless this wave began already.
+// Such targets are free to have the change when the rollout is complete.
+func (t *turn) join(r *Rollout) {
+	last := len(r.Plan.Waves) - 1
+	if r.Phase.Final() || last == r.Wave {
+		return
+	}
+	for _, id := range sorted(t.w.Targets) {
+		target := t.w.Targets[id]
+		if m := r.Members[id]; m != nil && m.State != MemberLeft || target.Lane != r.Plan.Lane ||
+			!target.wants(r.Plan.Changes) || t.replaced(r, target) {
+			continue
+		}
+		t.add(r, Event{Kind: Joined, Target: id, Wave: last})
+	}
+}

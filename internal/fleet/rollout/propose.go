@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+)
+
+// propose creates a rollout for each lane with changes that no rollout has.
+func (t *turn) propose() {
+	lanes := map[string][]ID{}
+	for _, id := range sorted(t.w.Targets) {
+		if target := t.w.Targets[id]; slices.ContainsFunc(target.Wants,
+			func(c Change) bool { return t.isNew(id, target, c) }) {
+			lanes[target.Lane] = append(lanes[target.Lane], id)
+		}
+	}
+	for _, lane := range sortedLanes(lanes) {
+		t.create(lane, lanes[lane])
+	}
+}
+
+func sortedLanes(m map[string][]ID) []string {
+	var out []string
+	for lane := range m {
+		out = append(out, lane)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isNew reports whether a change of a target needs a rollout: it is not stable, not held, and not part of a
+// rollout to which the target belongs.
+func (t *turn) isNew(id ID, target Target, c Change) bool {
+	if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped[id][c] != "" {
+		return false
+	}
+	for _, r := range t.s.Open() {
+		if m := r.Members[id]; m != nil && m.State != MemberLeft && r.has(c) {
+			return false
+		}
+	}
+	return !t.waits(id, target, c)
+}
+
+// waits reports whether an open rollout has the change, and began its last wave before the target needed
+// it. The target then waits for the end of this rollout.
+func (t *turn) waits(id ID, target Target, c Change) bool {
+	return slices.ContainsFunc(t.s.Open(), func(r *Rollout) bool {
+		return r.Plan.Lane == target.Lane && r.has(c) && r.Phase != RollingBack && !t.replaced(r, target)
+	})
+}
+
+func (t *turn) create(lane string, members []ID) {
+	var all []Change
+	for _, id := range members {
+		target := t.w.Targets[id]
+		for _, c := range target.Wants {
+			if t.isNew(id, target, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Part, b.Part),
+			cmp.Compare(a.Digest, b.Digest))
+	})
+	all = slices.Compact(all)
+	id, s := name(t.s.next), t.w.Strategy(lane, all)
+	t.add(&Rollout{ID: id}, Event{Kind: Created, Created: &Plan{Lane: lane, Cause: t.w.Cause(lane), Changes: all,
+		Strategy: s,
+		Waves:    s.Distribute(members, id)}})
+}

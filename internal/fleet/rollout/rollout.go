@@ -1,0 +1,68 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+)
+
+// Rollout is the state of one rollout.
+type Rollout struct {
+	ID      string
+	At      int64 // of its creation
+	Plan    Plan
+	Phase   Phase
+	Why     string // of the phase
+	By      string // the operator who paused it, or ""
+	Wave    int    // the current wave
+	Began   int64  // of the current wave
+	Settled int64  // since when the current wave meets its conditions; 0: it does not
+	Members map[ID]*Member
+
+	promoted bool // an operator ended the bake time of the current wave
+	accepted bool // an operator resumed the rollout in the current wave: its conditions are met
+	// forgiven is the number of failed and silent members at the last resumption. They do not count.
+	forgiven int
+}
+
+// has reports whether a change belongs to the rollout.
+func (r *Rollout) has(c Change) bool { return slices.Contains(r.Plan.Changes, c) }
+
+// part reports whether the rollout changes a part.
+func (r *Rollout) part(name string) bool {
+	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return c.Part == name })
+}
+
+// count returns the number of members of a wave in one of the states; wave -1 means all waves.
+func (r *Rollout) count(wave int, states ...MemberState) (n int) {
+	for _, m := range r.Members {
+		if (wave < 0 || m.Wave == wave) && slices.Contains(states, m.State) {
+			n++
+		}
+	}
+	return n
+}
+
+// size returns the number of members of a wave that take part.
+func (r *Rollout) size(wave int) int {
+	return r.count(wave, MemberPending, MemberGranted, MemberReady, MemberFailed, MemberSilent, MemberReturned)
+}
+
+// WorstCase returns the largest number of members that can fail before the rollout stops by itself.
+func (r *Rollout) WorstCase() int {
+	most := 0
+	for i, w := range r.Plan.Waves {
+		most = max(most, w.MaxUnavailable.limit(r.size(i)))
+	}
+	return min(r.size(-1), r.Plan.Strategy.MaxFailed.tolerance(r.size(-1))+most)
+}
+
+// ids returns the members, sorted.
+func (r *Rollout) ids() []ID { return slices.Sorted(maps.Keys(r.Members)) }
+
+// free returns the number of members that may become unavailable now. Members of earlier waves that
+// returned count, too.
+func (r *Rollout) free() int {
+	wave := r.Plan.Waves[r.Wave]
+	lost := max(0, r.count(-1, MemberFailed, MemberSilent)-r.forgiven)
+	return wave.MaxUnavailable.limit(r.size(r.Wave)) - r.count(-1, MemberGranted) - lost
+}

@@ -1,0 +1,65 @@
+package rollout
+
+import (
+	"slices"
+	"strconv"
+)
+
+// place identifies a change in a lane.
+type place struct {
+	lane string
+	Change
+}
+
+// State is the state after all events so far. It is not safe for concurrent use.
+type State struct {
+	Rollouts map[string]*Rollout
+	// Stable contains the content of the last completed rollout, by lane and part.
+	stable map[string]map[string]string
+	// held contains the rollout whose breach holds a content back.
+	held map[place]string
+	// skipped contains the changes that an operator excludes for a target, with the rollout.
+	skipped map[ID]map[Change]string
+	next    int // number of the next rollout
+}
+
+// NewState returns the state before the first event.
+func NewState() *State {
+	return &State{Rollouts: map[string]*Rollout{}, stable: map[string]map[string]string{}, held: map[place]string{},
+		skipped: map[ID]map[Change]string{}, next: 1}
+}
+
+// Stable returns the content of a part after the last completed rollout; ok is false if there was none.
+func (s *State) Stable(lane, part string) (digest string, ok bool) {
+	digest, ok = s.stable[lane][part]
+	return digest, ok
+}
+
+// HeldBy returns the ID of the rollout because of which a change is held, or "".
+func (s *State) HeldBy(lane string, c Change) string { return s.held[place{lane, c}] }
+
+// Open returns the rollouts that have not ended, oldest first.
+func (s *State) Open() []*Rollout {
+	var out []*Rollout
+	for _, r := range s.Rollouts {
+		if !r.Phase.Final() {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Rollout) int { return number(a.ID) - number(b.ID) })
+	return out
+}
+
+// free reports whether a change is the stable content of its part, which targets may have at any time.
+func (s *State) free(lane string, c Change) bool {
+	digest, ok := s.Stable(lane, c.Part)
+	return ok && digest == c.Digest && c.Digest != ""
+}
+
+// name returns the ID of a rollout, and number its number.
+func name(n int) string { return "r" + strconv.Itoa(n) }
+
+func number(id string) int {
+	n, _ := strconv.Atoi(id[min(1, len(id)):])
+	return n
+}

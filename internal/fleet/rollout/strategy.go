@@ -1,0 +1,120 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// ID identifies a target.
+type ID = fleet.TargetID
+
+// Amount is a number of targets, either absolute or a part of a group. The zero value is none.
+type Amount struct {
+	Count   int
+	Percent int // of the group; used if Count is 0
+}
+
+// ParseAmount parses "3" or "25%".
+func ParseAmount(s string) (Amount, error) {
+	text, percent := strings.CutSuffix(s, "%")
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || percent && n > 100 {
+		return Amount{}, fmt.Errorf(
+			"cannot read %q as a number of targets: write a number, or a percentage from 0%% to 100%%", s)
+	}
+	if percent {
+		return Amount{Percent: n}, nil
+	}
+	return Amount{Count: n}, nil
+}
+
+// String returns the form that ParseAmount reads.
+func (a Amount) String() string {
+	if a.Percent > 0 {
+		return strconv.Itoa(a.Percent) + "%"
+	}
+	return strconv.Itoa(a.Count)
+}
+
+// limit returns the amount of a group of n as a limit of speed: rounded down, and at least 1, since
+// a limit of 0 would end all progress.
+func (a Amount) limit(n int) int { return max(1, a.tolerance(n)) }
+
+// tolerance returns the amount of a group of n as a tolerance: rounded down.
+func (a Amount) tolerance(n int) int {
+	if a.Count > 0 {
+		return min(a.Count, n)
+	}
+	return n * a.Percent / 100
+}
+
+// minimum returns the amount of a group of n as a minimum: rounded up.
+func (a Amount) minimum(n int) int {
+	if a.Count > 0 {
+		return min(a.Count, n)
+	}
+	return (n*a.Percent + 99) / 100
+}
+
+// Reaction is the consequence when a rollout exceeds its limits.
+type Reaction string
+
+// The reactions. All of them end further grants at once.
+const (
+	Pause    Reaction = "pause"    // an operator decides
+	Abort    Reaction = "abort"    // granted targets keep the change
+	Rollback Reaction = "rollback" // granted targets return to their previous content
+)
+
+// WaveRule describes one wave. A wave consists of the members that the earlier waves left.
+type WaveRule struct {
+	Name string
+	// Selected restricts the wave to these targets; nil: all. The language evaluates the selection.
+	Selected map[ID]bool
+	// Size is the number of members; the zero value means all members that are left.
+	Size Amount
+	// MaxUnavailable limits the members that are granted and not ready at the same time.
+	MaxUnavailable Amount
+	Bake           int64 // seconds between the first success of the whole wave and the next wave
+}
+
+// Strategy describes how a change reaches its targets. All times are in seconds.
+type Strategy struct {
+	Name  string
+	Waves []WaveRule // the members that no wave has are an additional last wave
+	// MaxFailed and MaxSilent are tolerances over the whole rollout.
+	MaxFailed, MaxSilent Amount
+	// MinReady is the part of the granted members of a wave that must be ready before the next wave.
+	// MinCoverage is the part of all members of a wave.
+	MinReady, MinCoverage Amount
+	// MinReadyTime is the time for which a member must be ready without interruption.
+	MinReadyTime int64
+	// ProgressDeadline limits the time from the grant, or from the begin of the run, until a member is ready.
+	ProgressDeadline int64
+	// SilentAfter is the time without contact after which a granted member counts as silent.
+	SilentAfter int64
+	// WaveTimeout is the time after which members that are held do not keep a wave open any more.
+	WaveTimeout int64
+	OnBreach    Reaction
+}
+
+// Careful is the strategy of fleets that configure none: one target first, then a tenth, then the
+// rest with at most a quarter at the same time.
+func Careful() Strategy {
+	return Strategy{Name: "careful", Waves: []WaveRule{
+		{Name: "first", Size: Amount{Count: 1}, MaxUnavailable: Amount{Count: 1}},
+		{Name: "early", Size: Amount{Percent: 10}, MaxUnavailable: Amount{Percent: 25}},
+		{Name: "rest", MaxUnavailable: Amount{Percent: 25}}},
+		MaxFailed: Amount{}, MaxSilent: Amount{Percent: 2}, MinReady: Amount{Percent: 95}, MinCoverage: Amount{Percent: 50},
+		MinReadyTime: 10, ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Rollback}
+}
+
+// AtOnce is the strategy without waves: all members are granted in the same second.
+func AtOnce() Strategy {
+	all := Amount{Percent: 100}
+	return Strategy{Name: "at-once", Waves: []WaveRule{{Name: "all", MaxUnavailable: all}}, MaxFailed: all, MaxSilent: all,
+		ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Pause}
+}

@@ -1,0 +1,32 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+)
+
+// turn is the state of one Decide.
+type turn struct {
+	s   *State
+	w   World
+	now int64
+	log []Event
+}
+
+func (t *turn) add(r *Rollout, e Event) {
+	e.Rollout, e.At = r.ID, t.now
+	t.s.Fold(e)
+	t.log = append(t.log, e)
+}
+
+func (t *turn) about(r *Rollout, kind Kind, id ID, why string) {
+	t.add(r, Event{Kind: kind, Target: id, Why: why})
+}
+
+// replaced returns true if other content is desired for a part of the rollout.
+func (t *turn) replaced(r *Rollout, target Target) bool {
+	return slices.ContainsFunc(target.Wants, func(c Change) bool { return r.part(c.Part) && !r.has(c) })
+}
+
+// sorted returns the keys of a map of targets in order.
+func sorted[V any](m map[ID]V) []ID { return slices.Sorted(maps.Keys(m)) }

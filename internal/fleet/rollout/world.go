@@ -1,0 +1,59 @@
+package rollout
+
+import "slices"
+
+// Health is the state of the newest assignment on its target. A report about another assignment does not
+// count.
+type Health string
+
+// The states of health. Failed means that a run or check failed, or that the target returned to
+// its last good assignment.
+const (
+	Unknown  Health = "" // no report about the newest assignment
+	Blocked  Health = "blocked"
+	Applying Health = "applying"
+	Healthy  Health = "ready"
+	Broken   Health = "failed"
+)
+
+// Target is the knowledge of the hub about one active target.
+type Target struct {
+	Lane string
+	// Wants are the parts of the desired assignment that its newest assignment has not, sorted.
+	Wants   []Change
+	Health  Health
+	Since   int64 // of the health, seconds since 1970
+	Online  bool
+	Contact int64  // the last one, seconds since 1970
+	Hold    string // the reason why it must not be changed now: a freeze, a window, a hold; or ""
+	New     bool   // it has no assignment yet
+}
+
+// wants reports whether a target lacks one of the changes.
+func (t Target) wants(all []Change) bool {
+	return slices.ContainsFunc(t.Wants, func(c Change) bool { return slices.Contains(all, c) })
+}
+
+// World is the knowledge of the hub about the fleet.
+type World struct {
+	Targets map[ID]Target // the active ones
+	// Resync is true until a hub that began to lead knows the present state of most targets. There are
+	// no grants and no verdicts meanwhile.
+	Resync bool
+	// Has returns the content of a part in the newest assignment of a target; "" means none.
+	Has func(id ID, part string) string
+	Up  int64 // since when the hub observes the fleet, seconds since 1970
+	// Strategy returns the strategy for changes of a lane.
+	Strategy func(lane string, changes []Change) Strategy
+	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
+	Cause func(lane string) string
+}
+
+// silentFor returns the time without contact, in seconds. Time during which the hub did not observe
+// the target does not count.
+func (w World) silentFor(t Target, since, now int64) int64 {
+	if t.Online {
+		return 0
+	}
+	return now - max(t.Contact, w.Up, since)
+}
