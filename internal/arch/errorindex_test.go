@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/types"
 	"maps"
 	"os"
 	"regexp"
@@ -40,40 +41,48 @@ func TestErrorIndex(t *testing.T) {
 	}
 }
 
-// diagnostic returns the two texts of a call of diag.Errorf or diag.Warningf.
+// diagnostic returns the constant texts of a call of a function with the parameters summary and detail.
 func (p *pkg) diagnostic(n ast.Node) (summary, detail string, ok bool) {
 	call, isCall := n.(*ast.CallExpr)
-	if !isCall || len(call.Args) < 3 {
+	if !isCall {
 		return "", "", false
 	}
-	called, isField := call.Fun.(*ast.SelectorExpr)
-	if !isField || called.Sel.Name != "Errorf" && called.Sel.Name != "Warningf" {
+	is, isFunc := p.info.TypeOf(call.Fun).(*types.Signature)
+	if !isFunc {
 		return "", "", false
 	}
-	if of, isName := called.X.(*ast.Ident); !isName || of.Name != "diag" {
-		return "", "", false
-	}
-	text := func(e ast.Expr) string {
-		if v := p.info.Types[e].Value; v != nil && v.Kind() == constant.String {
-			return constant.StringVal(v)
+	for i := range is.Params().Len() - 1 {
+		if is.Params().At(i).Name() == "summary" && is.Params().At(i+1).Name() == "detail" && i+1 < len(call.Args) {
+			summary, detail = p.text(call.Args[i]), p.text(call.Args[i+1])
+			return summary, detail, summary != ""
 		}
-		return ""
 	}
-	summary, detail = text(call.Args[1]), text(call.Args[2])
-	return summary, detail, summary != ""
+	return "", "", false
+}
+
+// text returns the value of a constant text, or "".
+func (p *pkg) text(e ast.Expr) string {
+	if v := p.info.Types[e].Value; v != nil && v.Kind() == constant.String {
+		return constant.StringVal(v)
+	}
+	return ""
 }
 
 var formatVerb = regexp.MustCompile(`%[-+#0-9.]*[a-z]`)
 
 func errorPage(found map[string]string) string {
 	var b strings.Builder
-	b.WriteString("# Configuration errors\n\nAll errors in a repository or a step file, by their first line. fettle prints each with its position, its source line\n" +
+	b.WriteString("# Configuration errors\n\nThe errors in a repository or a step file, by their first line. fettle prints each with its position, its source line\n" +
 		"and a remedy; `…` replaces values. A test writes this page from the source. For other messages see\n" +
 		"[troubleshooting](troubleshooting.md); for exit codes see [operations](operations.md#exit-codes).\n\n| error | text |\n|---|---|\n")
 	for _, summary := range slices.Sorted(maps.Keys(found)) {
 		detail := strings.NewReplacer("`", "'", "|", "\\|", "\n",
 			" ").Replace(strings.TrimSpace(formatVerb.ReplaceAllString(found[summary], "…")))
-		fmt.Fprintf(&b, "| `%s` | `%s` |\n", summary, strings.ReplaceAll(detail, "\"…\"", "…"))
+		detail = strings.ReplaceAll(detail, "\"…\"", "…")
+		if strings.Trim(detail, "…. ") == "" {
+			detail = "the reason" // the whole text is a value
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", summary, detail)
 	}
 	return b.String()
 }

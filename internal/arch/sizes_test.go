@@ -35,10 +35,10 @@ const sizeLimits = "testdata/sizes.txt"
 func TestSizes(t *testing.T) {
 	pkgs := loadProject(t)
 	found := sizesOf(pkgs)
-	columns(t, "../..", found)
+	wide := columns(t, "../..", found)
 	for _, place := range holdLimits(t, sizeLimits, found) {
 		t.Errorf("%s: %d, more than its limit in %s, or than the maximum if it has none: split the type, the package "+
-			"or the line (a tab counts as one column)", place, found[place], sizeLimits)
+			"or the line (a tab counts as one column)%s", place, found[place], sizeLimits, strings.Join(wide[place], ""))
 	}
 	if !testing.Verbose() {
 		return
@@ -61,7 +61,10 @@ func TestSizesAreFound(t *testing.T) {
 		}
 	}
 	found := sizesOf(load(t, dir))
-	columns(t, dir, found)
+	wide := columns(t, dir, found)
+	if got := strings.Join(wide["lines over 120 columns in ."], ""); got != "\na.go:6\nb.go:3" {
+		t.Errorf("wide lines: %s", got)
+	}
 	want := "comments that repeat the name in : 1\nfields of .big: 27\nfiles in cycles of : 2\nlines over 120 columns in .: 2\nmethods of .big: 61\nmethods of interface .Four: 4\n"
 	if got := string(lowerLimits(found, found)); got != want {
 		t.Errorf("found\n%swant\n%s", got, want)
@@ -206,19 +209,24 @@ func inCycles(needs map[string]map[string]bool) (n int) {
 	return n
 }
 
-// columns adds the number of wide lines of each directory.
-func columns(t *testing.T, dir string, found map[string]int) {
+// columns adds the number of wide lines of each directory, and returns their positions.
+func columns(t *testing.T, dir string, found map[string]int) (wide map[string][]string) {
 	t.Helper()
+	wide = map[string][]string{}
 	err := walk(dir, ".go", func(name string, text []byte) {
+		n := 0
 		for line := range strings.Lines(string(text)) {
-			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > maxColumns {
-				found[fmt.Sprintf("lines over %d columns in %s", maxColumns, path.Dir(name))]++
+			if n++; utf8.RuneCountInString(strings.TrimRight(line, "\n")) > maxColumns {
+				place := fmt.Sprintf("lines over %d columns in %s", maxColumns, path.Dir(name))
+				found[place]++
+				wide[place] = append(wide[place], fmt.Sprintf("\n%s:%d", name, n))
 			}
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return wide
 }
 
 // largest lists the n largest measures of each kind.

@@ -3,6 +3,8 @@ package compile_test
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +31,23 @@ func TestKindsPage(t *testing.T) {
 	}
 	have, err := os.ReadFile(kindsPage)
 	if err != nil || string(have) != b.String() {
-		t.Errorf("docs/kinds.md is not up to date (%v): run go test ./internal/compile -update", err)
+		t.Errorf("docs/kinds.md is not up to date (%v): run go test ./internal/compile -run TestKindsPage -update", err)
+	}
+}
+
+// The list of kinds in the description of the language has all of them.
+func TestKindsInTheLanguage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "\n## Kinds\n")
+	list, _, _ = strings.Cut(list, "\n## ")
+	words := regexp.MustCompile("[a-z0-9_]+").FindAllString(list, -1)
+	for _, k := range compile.Kinds() {
+		if !slices.Contains(words, k.Name) {
+			t.Errorf("docs/language.md: the list of kinds lacks %s", k.Name)
+		}
 	}
 }
 

@@ -66,7 +66,8 @@ func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
 		text = strings.TrimSuffix(text, "\n") + "\n"
 	case strings.ContainsAny(text, "\n\r\x00"):
 		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break",
-			"One line cannot contain a line break, and the secret in this line has a line break. Use file_block, or a file of its own.")
+			"One line cannot contain a line break, and the secret in this line has a line break. Use file_block, or a file "+
+				"of its own.")
 	case k == "value":
 		text = strings.Trim(text, " \t")
 	}

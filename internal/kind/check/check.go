@@ -37,7 +37,9 @@ func Kinds() []kind.Kind {
 			diag.List) {
 			return steps(s, step.Wait, "timeout")
 		},
-		Doc:   "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file. Set its place with after and before. It changes nothing, and a run without other changes does not wait. The run fails after the timeout.",
+		Doc: "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file. Set its place " +
+			"with after and before. It changes nothing, and a run without other changes does not wait. The run fails after " +
+			"the timeout.",
 		Attrs: append(attrs(), text("timeout", "time limit of all attempts; default: 5m")),
 	}}
 }

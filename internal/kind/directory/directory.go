@@ -36,7 +36,9 @@ func Kind() kind.Kind {
 	}
 	return kind.Kind{
 		Name: "directory", Main: "path", Attrs: attrs, Steps: steps,
-		Doc: "A directory; with source or template a complete tree, one step for each entry. Without owner, group and mode it only ensures that the directory exists: an existing directory keeps its values, and manual changes are not drift.",
+		Doc: "A directory; with source or template a complete tree, one step for each entry. Without owner, group and " +
+			"mode it only ensures that the directory exists: an existing directory keeps its values, and manual changes are " +
+			"not drift.",
 	}
 }
 

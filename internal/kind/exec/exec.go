@@ -27,7 +27,8 @@ func Kind() kind.Kind {
 	creates.Required, cwd.Required = false, false
 	return kind.Kind{
 		Name: "exec", Main: "name", Free: true, Steps: steps, Result: result,
-		Doc:     "A command. A guard (creates, unless, only_if) detects that it is already done; a lazy command runs only if it is notified.",
+		Doc: "A command. A guard (creates, unless, only_if) detects that it is already done; a lazy command runs only " +
+			"if it is notified.",
 		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
 		Attrs: []kind.Attr{
 			text("name", "name on the target; default: the label"),

@@ -26,7 +26,8 @@ func Kind() kind.Kind {
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the template's variables"},
 		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied unchanged"},
 		{Name: "validate", Type: cty.String,
-			Doc: "command that must accept the file; %s is the new file; without %s the file is in place, and a failure restores the old one"},
+			Doc: "command that must accept the file; %s is the new file; without %s the file is in place, and a failure " +
+				"restores the old one"},
 		kind.ModeAttr("mode", "permission bits; default: 0644, or 0600 with a secret"),
 		kind.EnsureAttr(),
 	}

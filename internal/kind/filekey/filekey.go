@@ -38,12 +38,15 @@ type format struct {
 func Kinds() []kind.Kind {
 	var out []kind.Kind
 	for _, f := range []format{
-		{"json", "names joined by dots, such as log-opts.max-size; double quotes for names with other characters than letters, digits, _ and -; [0] for an entry of a list; or a list of names", true},
+		{"json", "names joined by dots, such as log-opts.max-size; double quotes for names with other characters than " +
+			"letters, digits, _ and -; [0] for an entry of a list; or a list of names", true},
 		{"yaml", "names joined by dots, as for json_key", true},
 		{"toml", "names joined by dots, as for json_key, beginning with the names of the table", true},
-		{"ini", "SECTION.KEY, or KEY before the first section; double quotes for names with dots or blanks; or a list of both",
+		{"ini", "SECTION.KEY, or KEY before the first section; double quotes for names with dots or blanks; or a list of " +
+			"both",
 			false},
-		{"xml", "names of elements joined by dots, beginning with the root; [1] for the second element of a name; @NAME at the end for an attribute", false},
+		{"xml", "names of elements joined by dots, beginning with the root; [1] for the second element of a name; @NAME " +
+			"at the end for an attribute", false},
 	} {
 		out = append(out, f.kind())
 	}
@@ -58,7 +61,9 @@ func (f format) kind() kind.Kind {
 	return kind.Kind{
 		Name: f.name + "_key", Main: "key", Steps: f.steps,
 		Doc: "One value of a file in " + strings.ToUpper(f.name) +
-			" with other content. The value is replaced in place, or added to its section; all other bytes stay unchanged. A change that would affect more, or an invalid file, is refused. Undone completely: the old text of the value, or its absence, and the absence of the file.",
+			" with other content. The value is replaced in place, or added to its section; all other bytes stay unchanged. A " +
+			"change that would affect more, or an invalid file, is refused. Undone completely: the old text of the value, " +
+			"or its absence, and the absence of the file.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file"),
 			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; default: the label"},

@@ -28,7 +28,8 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "file_line", Main: "path", Steps: steps,
-		Doc: "One line of a file with other content: found by an expression or a key, replaced in place, or added at the end.",
+		Doc: "One line of a file with other content: found by an expression or a key, replaced in place, or added at the " +
+			"end.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file; default: the label"),
 			{Name: "line", Type: cty.String,
@@ -82,7 +83,8 @@ func configErrors(s kind.State) diag.List {
 		return s.Errorf("key", "Empty key", "The key is the text before the separator.")
 	case s.Given("line") && !s.Given("match") && s.Attrs["line"].IsMarked():
 		return s.Errorf("line", "Secret line without match",
-			"The next value of the secret must replace this line. Set match, an expression that finds the line, or key and value.")
+			"The next value of the secret must replace this line. Set match, an expression that finds the line, or key and "+
+				"value.")
 	case !key && (s.Given("value") || s.Given("separator")):
 		return diag.List{diag.Errorf(s.Range, "Value without a key",
 			"value and separator have an effect only with key. Set key.")}
@@ -96,7 +98,8 @@ func configErrors(s kind.State) diag.List {
 			"Set line, the new line. To remove the matching line, set ensure = \"absent\".")
 	case !key && s.Given("match") && !s.Attrs["line"].IsMarked() && !matches(s.Str("match"), s.Str("line")):
 		return s.Errorf("match", "Match does not find its own line",
-			"The line does not match this expression, so after its next change the old line would stay in addition to the new line. Write an expression that matches both the line to replace and the new line.")
+			"The line does not match this expression, so after its next change the old line would stay in addition to the "+
+				"new line. Write an expression that matches both the line to replace and the new line.")
 	}
 	return nil
 }

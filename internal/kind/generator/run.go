@@ -50,7 +50,8 @@ func RunOf(s kind.State) (Run, diag.List) {
 	if v := s.Attrs["input"]; s.Given("input") {
 		if v.ContainsMarked() {
 			return r, s.Errorf("input", "Secret for a generator",
-				"The output of a generator is a file of the repository, so a generator cannot receive secrets. Use the secret in the states that need it.")
+				"The output of a generator is a file of the repository, so a generator cannot receive secrets. Use the secret "+
+					"in the states that need it.")
 		}
 		b, err := ctyjson.Marshal(v, v.Type())
 		if err != nil || len(b) > maxStdin {

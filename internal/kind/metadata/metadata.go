@@ -19,7 +19,8 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "metadata", Main: "path", Steps: steps,
-		Doc: "Owner, group, mode, ACL and attributes of a path that fettle does not write, such as a file of a package. Omitted properties do not change. For a file that fettle writes, set them in its own state.",
+		Doc: "Owner, group, mode, ACL and attributes of a path that fettle does not write, such as a file of a package. " +
+			"Omitted properties do not change. For a file that fettle writes, set them in its own state.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the path, which must exist; default: the label"),
 			{Name: "owner", Type: cty.String, Doc: "user that owns it", Check: kind.CheckAccount},

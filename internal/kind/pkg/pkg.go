@@ -16,7 +16,8 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "package", Main: "name", Steps: steps,
-		Doc: "An apt package, or several. Consecutive packages are one transaction. A package that leaves the list is removed, not purged.",
+		Doc: "An apt package, or several. Consecutive packages are one transaction. A package that leaves the list is " +
+			"removed, not purged.",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Doc: "the package; default: the label"},
 			{Name: "names", Type: cty.List(cty.String), Doc: "several packages, instead of name"},

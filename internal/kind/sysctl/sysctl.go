@@ -28,7 +28,8 @@ func Kind() kind.Kind {
 	file.Required = false
 	return kind.Kind{
 		Name: "sysctl", Main: "key", Steps: steps,
-		Doc: "A setting of the kernel: its value now, and a file in /etc/sysctl.d that sets it at boot. With ensure = \"absent\" the file is removed, and the value stays until the next boot.",
+		Doc: "A setting of the kernel: its value now, and a file in /etc/sysctl.d that sets it at boot. With ensure = " +
+			"\"absent\" the file is removed, and the value stays until the next boot.",
 		Attrs: []kind.Attr{
 			{Name: "key", Type: cty.String, Required: true,
 				Doc: "the setting, such as net.ipv4.ip_forward; default: the label", Check: checkKey},

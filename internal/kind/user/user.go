@@ -27,7 +27,8 @@ func Kind() kind.Kind {
 	home.Required, shell.Required = false, false
 	return kind.Kind{
 		Name: "user", Main: "name", Steps: steps,
-		Doc: "An account. Memberships in groups that \"groups\" does not list do not change. With ensure = \"absent\" the account is removed, and its home directory stays.",
+		Doc: "An account. Memberships in groups that \"groups\" does not list do not change. With ensure = \"absent\" the " +
+			"account is removed, and its home directory stays.",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; default: the label",
 				Check: kind.CheckName},
@@ -91,7 +92,8 @@ func password(s kind.State) (attr step.Attr, blobs []kind.Blob, ds diag.List) {
 	if hash := v.AsString(); opened && key != (secret.Key{}) &&
 		(len(hash) < 2 || strings.ContainsAny(hash, ": \t\n\r\x00") || !strings.HasPrefix(hash, "$")) {
 		return attr, nil, s.Errorf("password_hash", "No hash of a password",
-			"The secret is not a hash of crypt(3), which begins with $ and has no blanks and colons. Create it with: mkpasswd -m yescrypt | fettle secret set NAME")
+			"The secret is not a hash of crypt(3), which begins with $ and has no blanks and colons. Create it with: "+
+				"mkpasswd -m yescrypt | fettle secret set NAME")
 	}
 	attr, blob := kind.Referring("password", v.AsString(), key)
 	return attr, []kind.Blob{blob}, nil
