@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
 )
 
@@ -37,6 +38,30 @@ func TestPlansOverBinaryContent(t *testing.T) {
 		if change(p); p.Digest() == want {
 			t.Errorf("%s takes no part in the digest", name)
 		}
+	}
+}
+
+// TestDigestOfImages: an operator approves a digest, and the host computes it again, perhaps with another
+// version. So the digest of a plan with images of every type does not change.
+func TestDigestOfImages(t *testing.T) {
+	p, out := somePlan(), "a\xe9"
+	for _, i := range []image.Image{
+		{File: &image.File{Type: image.Symlink, Target: out, Xattrs: map[string][]byte{out: {1}}}},
+		{Region: &image.Region{Present: true, Text: "<a>\n", Others: []image.Place{{Text: out, Line: 2}}}},
+		{User: &image.User{Present: true, Home: out, HomeDir: &image.File{Type: image.Directory, Tree: "t"}}},
+		{Group: &image.Group{Present: true, Members: []string{out}}},
+		{Member: &image.Member{Present: true}},
+		{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"b": ""}}},
+		{Unit: &image.Unit{Loaded: true, State: "enabled"}},
+		{Sysctl: &image.Sysctl{Present: true, Value: "1"}},
+		{Exec: &image.Exec{Known: true, Output: &out}},
+		{},
+	} {
+		p.Changes = append(p.Changes, plan.Change{Action: plan.Update, Addr: "file:/i", From: &i, To: &i, Earlier: &i})
+	}
+	const want = "sha256:0d2c6d6c9c5eaf00b03efd403c23250f3a1a3d01a340a5b9dd1b68710c5ebc09"
+	if got := p.Digest(); got != want {
+		t.Errorf("the digest is %s, want %s", got, want)
 	}
 }
 
