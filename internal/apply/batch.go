@@ -109,7 +109,7 @@ func (r *batches) writeAhead(b *move.Batch, back bool) error {
 				return err
 			}
 		}
-		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
+		from, to := image.Of(&m.From.File), image.Of(&m.To)
 		rec := journal.Record{Kind: journal.Move, Change: m.Change, Addr: a, Batch: r.number,
 			Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), Inode: sharedInode(m), From: &from, To: &to, Back: back}
 		if err := r.ahead(rec); err != nil {

@@ -17,36 +17,36 @@ import (
 // originOfPackage removes from an origin the packages that fettle itself had installed: they did not
 // exist before fettle, and the entries that installed them also remove them.
 func (r *successor) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
-	if origin.Package == nil || len(origin.Package.AlsoChanged) == 0 {
+	if origin.Package() == nil || len(origin.Package().AlsoChanged) == 0 {
 		return origin
 	}
-	one := *origin.Package
+	one := *origin.Package()
 	one.AlsoChanged = maps.Clone(one.AlsoChanged)
 	maps.DeleteFunc(one.AlsoChanged, func(name, was string) bool {
 		return was != "" && (installedByUs(entries[addr.New(addr.KindPkg, name)]) || r.broughtByUs(entries, name))
 	})
-	return &image.Image{Package: &one}
+	return new(image.Of(&one))
 }
 
 // broughtSince adds to an origin the packages that a later change of the package also installed.
 func broughtSince(origin *image.Image, from image.Image) *image.Image {
-	if origin == nil || origin.Package == nil || from.Package == nil || origin.Package.Version != "" {
+	if origin == nil || origin.Package() == nil || from.Package() == nil || origin.Package().Version != "" {
 		return origin
 	}
 	fresh := map[string]string{}
-	for name, was := range from.Package.AlsoChanged {
+	for name, was := range from.Package().AlsoChanged {
 		if was == "" {
 			fresh[name] = ""
 		}
 	}
-	one := *origin.Package
+	one := *origin.Package()
 	one.AlsoChanged = earlier(one.AlsoChanged, fresh)
-	return &image.Image{Package: &one}
+	return new(image.Of(&one))
 }
 
 // installedByUs reports whether the package of an entry was absent before fettle.
 func installedByUs(e journal.Entry) bool {
-	return e.Origin != nil && e.Origin.Package != nil && e.Origin.Package.Version == ""
+	return e.Origin != nil && e.Origin.Package() != nil && e.Origin.Package().Version == ""
 }
 
 // broughtByUs reports whether a package was installed together with a package that fettle installed
@@ -60,14 +60,14 @@ func (r *successor) broughtByUs(entries map[addr.Addr]journal.Entry, name string
 // dependency of a package of fettle: absent. It returns nil in all other cases, also if an
 // administrator marked the package as installed manually.
 func (r *successor) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {
-	c, found := r.plan.Changes[i], r.effects[i].from.Package
-	if planned := c.From; planned != nil && planned.Package != nil && planned.Package.Version != "" {
-		found = planned.Package // the run itself may have marked it
+	c, found := r.plan.Changes[i], r.effects[i].from.Package()
+	if planned := c.From; planned != nil && planned.Package() != nil && planned.Package().Version != "" {
+		found = planned.Package() // the run itself may have marked it
 	}
 	if found == nil || !found.Auto || !r.broughtByUs(entries, c.Addr.Name()) {
 		return nil
 	}
-	return &image.Image{Package: &image.Package{}}
+	return new(image.Of(&image.Package{}))
 }
 
 // Brought returns the packages that were installed together with packages of fettle, sorted.
@@ -77,7 +77,7 @@ func Brought(entries []journal.Entry) []string {
 		if !installedByUs(e) {
 			continue
 		}
-		for name, was := range e.Origin.Package.AlsoChanged {
+		for name, was := range e.Origin.Package().AlsoChanged {
 			if was == "" {
 				all[name] = true
 			}
@@ -103,7 +103,7 @@ func (r *successor) passOn(entries map[addr.Addr]journal.Entry) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(entries)) {
 		if e := entries[a]; installedByUs(e) {
-			e.Origin = broughtSince(e.Origin, image.Image{Package: &image.Package{AlsoChanged: left}})
+			e.Origin = broughtSince(e.Origin, image.Of(&image.Package{AlsoChanged: left}))
 			entries[a] = e
 			return
 		}
@@ -115,7 +115,7 @@ func (r *successor) passOn(entries map[addr.Addr]journal.Entry) {
 func (r *successor) cameAndWent() (came []string, went map[string]bool) {
 	went = map[string]bool{}
 	for i := range r.plan.Changes {
-		from, s := r.effects[i].from.Package, r.machine.Status(i)
+		from, s := r.effects[i].from.Package(), r.machine.Status(i)
 		if from == nil || !r.effects[i].changed || s != Done && s != Failed && s != Stuck {
 			continue
 		}
@@ -138,29 +138,30 @@ func (r *packages) foresee(moves []*verb.GroupMove) {
 	if err != nil {
 		return
 	}
-	if one := moves[0].From.Package; one != nil && len(also) > 0 {
+	if one := moves[0].From.Package(); one != nil && len(also) > 0 {
 		with := *one
 		with.AlsoChanged, with.AutoBefore = also, r.autos(also)
-		moves[0].From = image.Image{Package: &with}
+		moves[0].From = image.Of(&with)
 	}
 	goes := slices.IndexFunc(moves, func(m *verb.GroupMove) bool {
-		return m.From.Package != nil && m.From.Package.Version != "" && m.To.Package.Version == ""
+		return m.From.Package() != nil && m.From.Package().Version != "" && m.To.Package().Version == ""
 	})
 	if goes >= 0 && len(marked) > 0 {
-		with := *moves[goes].From.Package
+		with := *moves[goes].From.Package()
 		with.AutoBefore = joined(with.AutoBefore, marked)
-		moves[goes].From = image.Image{Package: &with}
+		moves[goes].From = image.Of(&with)
 	}
 }
 
 // foreseen adds the packages that an interrupted attempt had foreseen to a before-image.
 func foreseen(from, found image.Image) image.Image {
-	if from.Package == nil || found.Package == nil || len(found.Package.AlsoChanged)+len(found.Package.AutoBefore) == 0 {
+	if from.Package() == nil || found.Package() == nil ||
+		len(found.Package().AlsoChanged)+len(found.Package().AutoBefore) == 0 {
 		return from
 	}
-	with := *from.Package
-	with.AlsoChanged, with.AutoBefore = earlier(found.Package.AlsoChanged, with.AlsoChanged), found.Package.AutoBefore
-	return image.Image{Package: &with}
+	with := *from.Package()
+	with.AlsoChanged, with.AutoBefore = earlier(found.Package().AlsoChanged, with.AlsoChanged), found.Package().AutoBefore
+	return image.Of(&with)
 }
 
 // joined returns the names in either list, sorted and without duplicates.

@@ -10,7 +10,7 @@ import (
 // TestForeseen: the attempt that was cut short has changed marks, so its before-image counts,
 // also if it did not foresee further changes of packages.
 func TestForeseen(t *testing.T) {
-	of := func(p image.Package) image.Image { return image.Image{Package: &p} }
+	of := func(p image.Package) image.Image { return image.Of(&p) }
 	lib := map[string]string{"lib": "1"}
 	for name, c := range map[string]struct {
 		found, want image.Image
@@ -25,7 +25,7 @@ func TestForeseen(t *testing.T) {
 	} {
 		if got := foreseen(of(image.Package{Version: "1", AutoBefore: []string{"now"}}), c.found); !reflect.DeepEqual(got,
 			c.want) {
-			t.Errorf("%s: %+v, want %+v", name, got.Package, c.want.Package)
+			t.Errorf("%s: %+v, want %+v", name, got.Package(), c.want.Package())
 		}
 	}
 }

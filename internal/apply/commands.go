@@ -66,16 +66,16 @@ func hasUndo(s step.Step) bool {
 // unknown.
 func (r *forward) asked(i int, from image.Image) bool {
 	c := r.plan.Changes[i]
-	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec != nil &&
-		c.From != nil && c.From.Exec != nil && c.From.Exec.Known && !c.From.Exec.Done &&
+	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec() != nil &&
+		c.From != nil && c.From.Exec() != nil && c.From.Exec().Known && !c.From.Exec().Done &&
 		r.machine.Step(i).Get("output") == step.OutputStdout && !r.machine.Back
 }
 
 // outputOf returns the output of the command of an entry, from this run or from an earlier run with
 // the same line.
 func outputOf(old, e journal.Entry, left image.Image) *string {
-	if left.Exec != nil && left.Exec.Output != nil {
-		return left.Exec.Output
+	if left.Exec() != nil && left.Exec().Output != nil {
+		return left.Exec().Output
 	}
 	if old.Step.Same(e.Step) {
 		return old.Output

@@ -115,7 +115,7 @@ func (r *packages) sweepPackages() {
 	for i, c := range r.plan.Changes {
 		if c.Addr.Kind() == addr.KindPkg {
 			names = append(names, r.machine.Step(i).Args[0])
-			if from := r.effects[i].from.Package; from != nil {
+			if from := r.effects[i].from.Package(); from != nil {
 				names = slices.AppendSeq(names, maps.Keys(from.AlsoChanged))
 			}
 		}

@@ -17,15 +17,15 @@ import (
 // asBeforeEdits records in a region the state of its file before the other regions of fettle.
 func (r *edits) asBeforeEdits(s step.Step, now *image.Region) {
 	note := func(a addr.Addr, origin *image.Image) {
-		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
-			now.FileAbsent = now.FileAbsent || origin.Region.FileAbsent
-			now.NoEOL = now.NoEOL || origin.Region.NoEOL
-			for _, v := range origin.Region.EarlierVersions {
+		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region() != nil {
+			now.FileAbsent = now.FileAbsent || origin.Region().FileAbsent
+			now.NoEOL = now.NoEOL || origin.Region().NoEOL
+			for _, v := range origin.Region().EarlierVersions {
 				if !slices.Contains(now.EarlierVersions, v) {
 					now.EarlierVersions = append(now.EarlierVersions, v)
 				}
 			}
-			asBeforeMapping(s, a, now, origin.Region)
+			asBeforeMapping(s, a, now, origin.Region())
 		}
 	}
 	for _, e := range r.base.Entries {
@@ -42,42 +42,42 @@ func (r *edits) asBeforeEdits(s step.Step, now *image.Region) {
 // its file was absent before the other regions; that record must not count as an absent file now, so
 // it is removed here.
 func (r *edits) forTarget(s step.Step, now image.Image) image.Image {
-	if s.Verb != step.Edit || s.Absent() || now.Region == nil || !now.Region.FileAbsent {
+	if s.Verb != step.Edit || s.Absent() || now.Region() == nil || !now.Region().FileAbsent {
 		return now
 	}
 	if _, err := r.Host.Lstat(s.Path()); err != nil {
 		return now
 	}
-	one := *now.Region
+	one := *now.Region()
 	one.FileAbsent = false
-	return image.Image{Region: &one}
+	return image.Of(&one)
 }
 
 // asFoundFirst adds to a region its image from before the first change by its address. With it, an
 // unchanged file gets its old time back. The removal of a region also removes the mappings that were created
 // for it, or the newline before it.
 func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
-	if s.Verb != step.Edit || to.Region == nil {
+	if s.Verb != step.Edit || to.Region() == nil {
 		return to
 	}
 	first := r.foundFirst(s)
-	if to.Region.Present && first != nil {
-		one := *to.Region
+	if to.Region().Present && first != nil {
+		one := *to.Region()
 		one.EarlierVersions = append(slices.Clone(one.EarlierVersions), first.EarlierVersions...)
-		return image.Image{Region: &one}
+		return image.Of(&one)
 	}
-	if to.Region.Present {
+	if to.Region().Present {
 		return to
 	}
-	if to.Region.FileAbsent && r.dressed(s.Path()) {
-		one := *to.Region
+	if to.Region().FileAbsent && r.dressed(s.Path()) {
+		one := *to.Region()
 		one.FileAbsent = false
-		to = image.Image{Region: &one}
+		to = image.Of(&one)
 	}
 	if first != nil && !first.Present {
-		one := *to.Region
+		one := *to.Region()
 		one.Source, one.EarlierVersions, one.NoEOL = first.Source, first.EarlierVersions, first.NoEOL
-		return r.unlessShared(s, image.Image{Region: &one})
+		return r.unlessShared(s, image.Of(&one))
 	}
 	return to
 }
@@ -85,17 +85,17 @@ func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 // inOldPlace moves a region that its step had removed, and that is restored, to its original place.
 // There, the removal of the step needs only the original text.
 func (r *edits) inOldPlace(s step.Step, now, to image.Image) image.Image {
-	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present ||
-		len(to.Region.Encrypted) > 0 {
+	if s.Verb != step.Edit || now.Region() == nil || now.Region().Present || to.Region() == nil || !to.Region().Present ||
+		len(to.Region().Encrypted) > 0 {
 		return to
 	}
 	first := r.foundFirst(s)
 	if first == nil || !first.Present || len(first.Encrypted) > 0 {
 		return to
 	}
-	one := *to.Region
+	one := *to.Region()
 	one.Line, one.CutEnd, one.Source, one.EarlierVersions = first.Line, first.CutEnd, first.Source, first.EarlierVersions
-	return image.Image{Region: &one}
+	return image.Of(&one)
 }
 
 // foundFirst returns the region before the first change by the address of the step, or nil if there
@@ -103,7 +103,7 @@ func (r *edits) inOldPlace(s step.Step, now, to image.Image) image.Image {
 func (r *edits) foundFirst(s step.Step) *image.Region {
 	for _, e := range r.base.Entries {
 		if e.Addr == s.Addr() && e.Origin != nil {
-			return e.Origin.Region
+			return e.Origin.Region()
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
 
 // unlessShared keeps the end of the file unchanged while the file contains another region of fettle.
 func (r *edits) unlessShared(s step.Step, to image.Image) image.Image {
-	if to.Region == nil || !to.Region.NoEOL {
+	if to.Region() == nil || !to.Region().NoEOL {
 		return to
 	}
 	gone := map[addr.Addr]bool{s.Addr(): true}
@@ -144,9 +144,9 @@ func (r *edits) unlessShared(s step.Step, to image.Image) image.Image {
 	}
 	for _, e := range r.base.Entries {
 		if e.Addr.Kind() == addr.KindEdit && e.Addr.Path() == s.Path() && !gone[e.Addr] && e.Origin != nil {
-			one := *to.Region
+			one := *to.Region()
 			one.NoEOL = false
-			return image.Image{Region: &one}
+			return image.Of(&one)
 		}
 	}
 	return to
@@ -178,11 +178,11 @@ func (r *edits) unbroken(i int, from, now image.File) bool {
 			continue
 		}
 		for _, m := range r.effects[j].moves {
-			if !at(m.from).Same(here) {
+			if !at(m.from).Same(&here) {
 				return false
 			}
 			here = at(m.to)
 		}
 	}
-	return at(now).Same(here)
+	return at(now).Same(&here)
 }

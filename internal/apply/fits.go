@@ -36,7 +36,7 @@ func misfit(rec journal.Record, p *plan.Plan) string {
 		return misfitImages(rec)
 	}
 	switch {
-	case rec.From == nil || rec.To == nil || rec.From.File == nil || rec.To.File == nil:
+	case rec.From == nil || rec.To == nil || rec.From.File() == nil || rec.To.File() == nil:
 		return "moves a file without both recorded states"
 	case rec.Addr != p.Changes[rec.Change].Addr:
 		return fmt.Sprintf("moves %s, and the plan has %s", rec.Addr, p.Changes[rec.Change].Addr)
@@ -56,7 +56,7 @@ func misfitImages(rec journal.Record) string {
 		if i == nil {
 			continue
 		}
-		if own, is := imageOf(kind, *i); is && !own {
+		if !i.Fits(kind) {
 			return fmt.Sprintf("gives %s a state of another kind", rec.Addr)
 		}
 	}
@@ -65,23 +65,4 @@ func misfitImages(rec journal.Record) string {
 		return fmt.Sprintf("changes %s without both recorded states", rec.Addr)
 	}
 	return ""
-}
-
-// imageOf reports whether an image has a kind of address. is is false for kinds without a rule.
-func imageOf(kind addr.Kind, i image.Image) (own, is bool) {
-	switch kind {
-	case addr.KindUser:
-		return i.User != nil, true
-	case addr.KindGroup:
-		return i.Group != nil, true
-	case addr.KindMember:
-		return i.Member != nil, true
-	case addr.KindPkg:
-		return i.Package != nil, true
-	case addr.KindUnit:
-		return i.Unit != nil, true
-	case addr.KindSysctl:
-		return i.Sysctl != nil, true
-	}
-	return false, false
 }

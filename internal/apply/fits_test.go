@@ -13,8 +13,8 @@ import (
 // TestFits: records that somebody wrote anew, with checksums that are right, are
 // not acted upon where they say what a run never writes.
 func TestFits(t *testing.T) {
-	file := func(p string) *image.Image { return &image.Image{File: &image.File{Type: image.Regular, Target: p}} }
-	group, user := &image.Image{Group: &image.Group{}}, &image.Image{User: &image.User{}}
+	file := func(p string) *image.Image { return new(image.Of(&image.File{Type: image.Regular, Target: p})) }
+	group, user := new(image.Of(&image.Group{})), new(image.Of(&image.User{}))
 	p := &plan.Plan{Changes: []plan.Change{{Addr: "group:g"}, {Addr: "file:/a"}}}
 	intent := func(a addr.Addr, from, to *image.Image) journal.Record {
 		return journal.Record{Kind: journal.Intent, Addr: a, From: from, To: to}
@@ -35,15 +35,15 @@ func TestFits(t *testing.T) {
 		{"a home only", "", intent("user:u", nil, nil)},
 		{"a group that becomes nothing", "changes group:g without both recorded states", intent("group:g", group, nil)},
 		{"a member out of nothing", "without both recorded states",
-			intent("member:a/b", nil, &image.Image{Member: &image.Member{}})},
+			intent("member:a/b", nil, new(image.Of(&image.Member{})))},
 		{"a user in the place of a group", "gives group:g a state of another kind", intent("group:g", group, user)},
 		{"a file in the place of a user", "gives user:u a state of another kind", intent("user:u", file(""), user)},
 		{"nothing in the place of a member", "a state of another kind", intent("member:a/b", &image.Image{}, &image.Image{})},
 		{"a unit in the place of a package", "a state of another kind",
-			journal.Record{Kind: journal.Result, Addr: "pkg:p", From: &image.Image{Unit: &image.Unit{}}}},
-		{"a package", "", journal.Record{Kind: journal.Result, Addr: "pkg:p", To: &image.Image{Package: &image.Package{}}}},
+			journal.Record{Kind: journal.Result, Addr: "pkg:p", From: new(image.Of(&image.Unit{}))}},
+		{"a package", "", journal.Record{Kind: journal.Result, Addr: "pkg:p", To: new(image.Of(&image.Package{}))}},
 		{"a package in the place of a unit", "a state of another kind",
-			journal.Record{Kind: journal.Result, Addr: "unit:u", From: &image.Image{Package: &image.Package{}}}},
+			journal.Record{Kind: journal.Result, Addr: "unit:u", From: new(image.Of(&image.Package{}))}},
 		{"a user in the place of a setting", "a state of another kind", intent("sysctl:s", user, nil)},
 		{"a move", "", move("/a", "/.fettle-1-1~", file(""), file(""))},
 		{"a move from nothing", "moves a file without both recorded states", move("/a", "", nil, file(""))},

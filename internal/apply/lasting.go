@@ -48,7 +48,7 @@ func (r *forward) launched(i int) (name string, wanted bool) {
 	s := r.machine.Step(i)
 	switch {
 	case !r.effects[i].changed || r.machine.Status(i) != Done:
-	case s.Verb == step.Unit && r.effects[i].to.Unit != nil && unit.Running(r.effects[i].to.Unit.Active):
+	case s.Verb == step.Unit && r.effects[i].to.Unit() != nil && unit.Running(r.effects[i].to.Unit().Active):
 		return s.Args[0], true
 	case s.Verb == step.Act && slices.Contains([]string{"start", "restart"}, s.Args[0]):
 		return s.Args[1], false

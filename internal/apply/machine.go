@@ -82,7 +82,7 @@ func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine
 		trees: map[string]bool{}, rescues: rescuesOf(list), out: map[addr.Addr]bool{}}
 	for _, c := range p.Changes {
 		m.steps = append(m.steps, stepOf(c))
-		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
+		if c.To != nil && c.To.File() != nil && c.To.File().Tree != "" {
 			m.trees[c.Addr.Path()] = true
 		}
 	}
@@ -186,8 +186,8 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 	}
 	p := m.changes[i].Addr.Path()
 	size := int64(0)
-	if to := m.changes[i].To; to != nil && to.File != nil && m.sizes != nil {
-		size = m.sizes(to.File.Digest)
+	if to := m.changes[i].To; to != nil && to.File() != nil && m.sizes != nil {
+		size = m.sizes(to.File().Digest)
 	}
 	if b.paths == nil {
 		b.paths, b.above, b.trees = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -240,7 +240,8 @@ func (m *Machine) replaces(i int) bool {
 // are a part of it and must be changed before the whole is compared.
 func (m *Machine) staysDirectory(i int) bool {
 	plain := func(img *image.Image) bool {
-		return img != nil && img.File != nil && img.File.Tree == "" && (img.File.Type == image.Absent || img.File.Type == image.Directory)
+		return img != nil && img.File() != nil && img.File().Tree == "" &&
+			(img.File().Type == image.Absent || img.File().Type == image.Directory)
 	}
 	return plain(m.changes[i].From) && plain(m.changes[i].To)
 }
@@ -259,7 +260,7 @@ func (m *Machine) fromTree(p string) bool {
 func (m *Machine) newDirectory(i int) bool {
 	c := m.changes[i]
 	return !m.Back && m.steps[i].Verb == step.Mkdir && c.Action != plan.Remove &&
-		c.From != nil && c.From.File != nil && (c.From.File.Type == "absent" || c.From.File.Type == "dir") &&
+		c.From != nil && c.From.File() != nil && (c.From.File().Type == "absent" || c.From.File().Type == "dir") &&
 		!m.fromTree(c.Addr.Path())
 }
 
@@ -273,10 +274,10 @@ func addrs(in []string) []addr.Addr {
 
 // takesWhole reports whether the directory at the path is removed with all of its content.
 func takesWhole(c plan.Change, s step.Step) bool {
-	if c.To != nil && c.To.File != nil && (c.Action == plan.Remove || c.Action == plan.Restore) && s.Verb != step.Meta {
-		switch c.To.File.Type {
+	if c.To != nil && c.To.File() != nil && (c.Action == plan.Remove || c.Action == plan.Restore) && s.Verb != step.Meta {
+		switch c.To.File().Type {
 		case image.Directory:
-			return c.To.File.Tree != ""
+			return c.To.File().Tree != ""
 		case image.Absent:
 			return s.Verb == step.Rm || c.Action == plan.Restore && s.Verb != step.Mkdir
 		}

@@ -38,7 +38,7 @@ func fileImage(what string) *image.Image {
 	case "tree":
 		f.Type, f.Tree = image.Directory, "sha256:02"
 	}
-	return &image.Image{File: &f}
+	return new(image.Of(&f))
 }
 
 // batches gives what a machine says to do, a batch a line, when all goes well.

@@ -28,7 +28,7 @@ func (r *forward) move(i int) error {
 		return r.fail(i, StepFailed, err)
 	}
 	if r.asked(i, from) {
-		from = image.Image{Exec: &image.Exec{Known: true}}
+		from = image.Of(&image.Exec{Known: true})
 	}
 	if from.Same(to) {
 		return r.unchanged(i)
@@ -85,7 +85,7 @@ func (r *forward) moved(v verb.Verb, i int, from, to image.Image, err error) err
 		}
 	}
 	if s.Verb == step.Exec && err == nil && r.output != nil && !r.machine.Back {
-		after = image.Image{Exec: &image.Exec{Known: true, Done: true, Output: r.output}}
+		after = image.Of(&image.Exec{Known: true, Done: true, Output: r.output})
 	}
 	from = r.homes.madeHome(r.before(i, from), after, s)
 	r.effects[i].from, r.effects[i].to = from, after

@@ -31,7 +31,7 @@ func (r *packages) underWay(recs []journal.Record) (on, back []*verb.GroupMove) 
 			was = to
 		}
 		now, err := pkg.Pkg{}.Observe(r.ctx, r.env, s)
-		if err != nil || from.Package == nil || to.Package == nil {
+		if err != nil || from.Package() == nil || to.Package() == nil {
 			continue
 		}
 		if now.Same(was) && !r.remains(now, was) {
@@ -39,7 +39,8 @@ func (r *packages) underWay(recs []journal.Record) (on, back []*verb.GroupMove) 
 			on, back = append(on, there...), append(back, there...)
 			continue
 		}
-		if v := now.Package.Version; now.Package.Unfinished() || v == from.Package.Version || v == to.Package.Version {
+		p := now.Package()
+		if p.Unfinished() || p.Version == from.Package().Version || p.Version == to.Package().Version {
 			on = append(on, &verb.GroupMove{Step: s, From: now, To: to, Undo: true, Hold: r.plan.Changes[i].OwnsHold()})
 			back = append(back, &verb.GroupMove{Step: s, From: now, To: from, Undo: true, Hold: r.plan.Changes[i].OwnsHold()})
 		}
@@ -56,8 +57,8 @@ func (r *packages) rejectOthers(moves []*verb.GroupMove, recs []journal.Record) 
 	}
 	known := map[string]bool{}
 	know := func(i *image.Image) {
-		if i != nil && i.Package != nil {
-			for name := range i.Package.AlsoChanged {
+		if i != nil && i.Package() != nil {
+			for name := range i.Package().AlsoChanged {
 				known[name] = true
 			}
 		}
@@ -121,22 +122,21 @@ func (r *packages) curesAny(todo []int, moves []*verb.GroupMove) bool {
 // cures reports whether a move concerns a package that dpkg cannot finish: the transaction may install
 // a missing dependency.
 func cures(m *verb.GroupMove) bool {
-	from, to := m.From.Package, m.To.Package
+	from, to := m.From.Package(), m.To.Package()
 	return from != nil && to != nil && from.Unfinished()
 }
 
 // reached reports whether a package is in sync although its transaction failed.
 func (r *packages) reached(v verb.Verb, m *verb.GroupMove) bool {
 	now, err := v.Observe(r.ctx, r.env, m.Step)
-	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() &&
-		m.To.Package.Version != "" {
+	if err != nil || now.Package() == nil || m.To.Package() == nil || rests(now, m.To) {
 		return false
 	}
-	if rests(now, m.To) {
+	p, want := now.Package(), m.To.Package().Version
+	if p.Unfinished() || p.Leaving() && want != "" {
 		return false
 	}
-	have, want := now.Package.Version, m.To.Package.Version
-	return have == want || want == pkg.Candidate && have != ""
+	return p.Version == want || want == image.Candidate && p.Version != ""
 }
 
 // remains reports whether more than the state of to can be left of a package: its configuration, or
@@ -147,27 +147,27 @@ func (r *packages) remains(now, to image.Image) bool {
 
 // rests reports whether configuration of a package exists that must be deleted in the state to.
 func rests(now, to image.Image) bool {
-	return now.Package != nil && to.Package != nil && now.Package.Rest() && to.Package.Purged
+	return now.Package() != nil && to.Package() != nil && now.Package().Rest() && to.Package().Purged
 }
 
 // brought reports whether a package exists, or is being installed, that the transaction added to its
 // own packages.
 func (r *packages) brought(from image.Image) bool {
-	if from.Package == nil || len(from.Package.AlsoChanged) == 0 {
+	if from.Package() == nil || len(from.Package().AlsoChanged) == 0 {
 		return false
 	}
 	p, err := r.Host.Packages()
 	if err != nil {
 		return false
 	}
-	names := slices.Sorted(maps.Keys(from.Package.AlsoChanged))
+	names := slices.Sorted(maps.Keys(from.Package().AlsoChanged))
 	now, err := p.Installed(r.ctx, names)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		one := now[name]
-		return one.Version != from.Package.AlsoChanged[name] || one.Unfinished() || one.Leaving()
+		return one.Version != from.Package().AlsoChanged[name] || one.Unfinished() || one.Leaving()
 	})
 }
 
@@ -176,7 +176,7 @@ func (r *packages) brought(from image.Image) bool {
 func (r *packages) standing(i int) []*verb.GroupMove {
 	s := r.machine.Step(i)
 	now, err := pkg.Pkg{}.Observe(r.ctx, r.env, s)
-	if err != nil || now.Package.Version == "" || now.Package.Unfinished() {
+	if err != nil || now.Package().Version == "" || now.Package().Unfinished() {
 		return nil
 	}
 	return []*verb.GroupMove{{Step: s, From: now, To: now, InSync: true}}

@@ -58,8 +58,8 @@ func TestCures(t *testing.T) {
 		{image.Package{Version: "1", Status: "iF"}, image.Package{Version: "1", Status: "ii"}, true},
 		{image.Package{Version: "1", Status: "ii"}, image.Package{}, false},
 	} {
-		if got := cures(&verb.GroupMove{From: image.Image{Package: &c.from},
-			To: image.Image{Package: &c.to}}); got != c.want {
+		if got := cures(&verb.GroupMove{From: image.Of(&c.from),
+			To: image.Of(&c.to)}); got != c.want {
 			t.Errorf("%+v to %+v: %v, want %v", c.from, c.to, got, c.want)
 		}
 	}

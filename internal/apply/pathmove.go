@@ -41,9 +41,9 @@ func (r *batches) backMove(i int, pm pathMove) (*move.Move, error) {
 		return nil, err
 	}
 	switch {
-	case now.File.Same(pm.from) && !pm.touched(now.File):
+	case now.File.Same(&pm.from) && !pm.touched(now.File):
 		return nil, nil
-	case !now.File.Same(pm.to) && !pm.torn(now.File):
+	case !now.File.Same(&pm.to) && !pm.torn(now.File):
 		return nil, errors.New("others have changed it since; it stays as it is")
 	}
 	if err := r.content(pm.from.Digest); err != nil {
@@ -91,7 +91,7 @@ func (r *batches) wholeEither(pm pathMove, look func(host.Reader, string) (captu
 		return look(r.Host, pm.path)
 	}
 	now, err := look(v.Under(pm.path, pm.from.Sealed), pm.path)
-	if err != nil || pm.from.Sealed == pm.to.Sealed || now.Type != image.Regular || now.File.Same(pm.from) {
+	if err != nil || pm.from.Sealed == pm.to.Sealed || now.Type != image.Regular || now.File.Same(&pm.from) {
 		return now, err
 	}
 	return look(v.Under(pm.path, pm.to.Sealed), pm.path)
@@ -148,7 +148,7 @@ func nameIn(h host.Reader, dir string, pm pathMove) string {
 // number is not sufficient: a new file can reuse it.
 func isSame(h host.Reader, p string, f image.File) bool {
 	now, err := capture.Whole(h, p)
-	return err == nil && now.File.Same(f) && now.MTime == f.MTime
+	return err == nil && now.File.Same(&f) && now.MTime == f.MTime
 }
 
 // knownDirs returns the directory of a path, and the directories of all managed paths, each once.

@@ -95,7 +95,7 @@ func (r *recovery) lookAtPath(i int) error {
 			return err
 		}
 		switch {
-		case now.File.Same(pm.from) && !pm.touched(now.File): // not begun
+		case now.File.Same(&pm.from) && !pm.touched(now.File): // not begun
 			fx.moves = nil
 			return r.isBack(i, pm)
 		case r.machine.Status(i) == Failed:
@@ -104,7 +104,7 @@ func (r *recovery) lookAtPath(i int) error {
 		case !r.goesOn():
 			fx.changed = true
 			r.machine.Set(i, Done) // so that it is undone
-		case now.File.Same(pm.to):
+		case now.File.Same(&pm.to):
 			return r.visible(i, pm)
 		default:
 			return r.untear(i, pm)
@@ -171,7 +171,7 @@ func (r *recovery) lookAtMover(i int) error {
 	if !intended { // at most its home directory was removed
 		fx.from, fx.to = now, now
 	}
-	known := s.Verb != step.Exec || now.Exec.Known
+	known := s.Verb != step.Exec || now.Exec().Known
 	begun := !known || !now.Same(fx.from) || r.packages.remains(now, fx.from)
 	switch {
 	case !r.goesOn():

@@ -68,7 +68,7 @@ func (r *recovery) replayOne(rec journal.Record, done map[int]bool) {
 func (r *recovery) replayMove(rec journal.Record, done bool) {
 	fx := &r.effects[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
-	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File,
+	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File(), to: *rec.To.File(),
 		inPlace: rec.InPlace, inode: rec.Inode, open: !done})
 	r.reload = r.reload || isUnitFile(rec.Path)
 	if !isPath(rec.Addr) {

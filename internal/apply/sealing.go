@@ -29,11 +29,11 @@ func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 func sealedBefore(out map[string]string, e journal.Entry) {
 	switch {
 	case e.Origin == nil:
-	case e.Origin.Region != nil && len(e.Origin.Region.Encrypted) > 0:
-		ref, _ := secret.ParseRef(e.Origin.Region.Text)
+	case e.Origin.Region() != nil && len(e.Origin.Region().Encrypted) > 0:
+		ref, _ := secret.ParseRef(e.Origin.Region().Text)
 		out[e.Addr.Path()] = ref.Key
-	case e.Origin.User != nil:
-		if ref, is := secret.ParseRef(e.Origin.User.Password); is {
+	case e.Origin.User() != nil:
+		if ref, is := secret.ParseRef(e.Origin.User().Password); is {
 			out[string(e.Addr)] = ref.Key
 		}
 	}

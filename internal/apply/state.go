@@ -106,13 +106,13 @@ func withoutPurge(e journal.Entry) journal.Entry {
 // withTree adds to the origin of a directory its other content, which is known after the directory was
 // captured as a whole.
 func withTree(origin *image.Image, from image.Image) *image.Image {
-	o, f := origin.File, from.File
+	o, f := origin.File(), from.File()
 	if o == nil || f == nil || o.Type != image.Directory || f.Type != image.Directory || o.Tree != "" {
 		return origin
 	}
 	whole := *o
 	whole.Tree = f.Tree
-	return &image.Image{File: &whole}
+	return new(image.Of(&whole))
 }
 
 // originAfter returns the origin of an entry whose address change i changed.
@@ -122,7 +122,7 @@ func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e jo
 	switch {
 	case o == nil && e.Adopted != nil:
 		now := r.keptAbove(entries, c.Addr, *e.Adopted)
-		if now.File != nil && now.File.Type == image.Absent { // this run can have restored the directory
+		if now.File() != nil && now.File().Type == image.Absent { // this run can have restored the directory
 			now = r.keptAbove(byAddr(r.base.Entries), c.Addr, now)
 		}
 		o = withVersions(&now, from)
@@ -143,8 +143,8 @@ func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e jo
 // together with other files. Without the removal, these files would keep the directory. An empty
 // directory keeps its origin.
 func (r *successor) ofOthers(origin *image.Image, from image.Image) *image.Image {
-	f := from.File
-	if f == nil || f.Type != image.Directory || origin.File == nil || origin.File.Type != image.Absent || !r.holdsAny(f.Tree) {
+	f := from.File()
+	if f == nil || f.Type != image.Directory || origin.File() == nil || !origin.Absent() || !r.holdsAny(f.Tree) {
 		return origin
 	}
 	return &from
@@ -163,7 +163,7 @@ func (r *successor) holdsAny(tree string) bool {
 // origin returns a before-image in the form that an entry stores.
 func origin(i image.Image) *image.Image {
 	if !i.Known() {
-		return &image.Image{Exec: &image.Exec{}}
+		return new(image.Of(&image.Exec{}))
 	}
 	return &i
 }
@@ -253,14 +253,14 @@ func (r *successor) dropUntold() {
 // keptAbove returns the origin of a path below a directory that fettle removed: the image of the path
 // in the stored tree of the directory. If no stored tree contains the path, it returns now.
 func (r *successor) keptAbove(entries map[addr.Addr]journal.Entry, a addr.Addr, now image.Image) image.Image {
-	if now.File == nil || now.File.Type != image.Absent || a.Kind() != addr.KindFile {
+	if now.File() == nil || now.File().Type != image.Absent || a.Kind() != addr.KindFile {
 		return now
 	}
 	rel := path.Base(a.Path())
 	for d := path.Dir(a.Path()); d != "/" && d != "."; d = path.Dir(d) {
 		o := entries[addr.File(d)].Origin
-		if o != nil && o.File != nil && o.File.Tree != "" {
-			return r.inTree(o.File.Tree, rel, now)
+		if o != nil && o.File() != nil && o.File().Tree != "" {
+			return r.inTree(o.File().Tree, rel, now)
 		}
 		rel = path.Join(path.Base(d), rel)
 	}
@@ -294,7 +294,7 @@ func (r *successor) inTree(tree, rel string, otherwise image.Image) image.Image 
 			return otherwise
 		}
 	}
-	return image.Image{File: found}
+	return image.Of(found)
 }
 
 // cutSame returns the first name of a hard-linked inode relative to a directory. It returns nil if

@@ -9,7 +9,6 @@ import (
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
-	"fettle.dev/fettle/internal/verb/pkg"
 )
 
 // stillAsksFor reports whether a step asks for exactly an earlier image.
@@ -44,7 +43,7 @@ func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 	if from, err = v.Observe(r.ctx, r.env, s); err != nil {
 		return from, to, err
 	}
-	if c.To != nil && c.Action == plan.Remove && from.Exec != nil {
+	if c.To != nil && c.Action == plan.Remove && from.Exec() != nil {
 		from = *c.From
 	}
 	to, err = r.leadsTo(v, i, from)
@@ -54,18 +53,11 @@ func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 // leadsTo returns the image that change i produces from the found image.
 func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error) {
 	c := r.plan.Changes[i]
-	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && c.To.Exact()) {
 		return *c.To, nil
 	}
-	if r.stillAsksFor(v, r.machine.Step(i), c.Earlier) && exact(*c.Earlier) {
+	if r.stillAsksFor(v, r.machine.Step(i), c.Earlier) && c.Earlier.Exact() {
 		return *c.Earlier, nil
 	}
 	return v.Target(r.machine.Step(i), from, r.Names)
-}
-
-// exact reports whether an image was captured from a host, not computed. A captured image is restored
-// exactly.
-func exact(i image.Image) bool {
-	return i.Unit != nil || i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
-		i.Package != nil && (len(i.Package.AlsoChanged) > 0 || i.Package.Version != "" && i.Package.Version != pkg.Candidate)
 }

@@ -47,20 +47,20 @@ func (r *forward) transaction(indexes []int) error {
 
 // keepDeb stores the .deb of a version that is about to be removed or replaced.
 func (r *packages) keepDeb(from, to image.Image, s step.Step) image.Image {
-	if from.Package == nil || from.Package.Version == "" || from.Package.Version == to.Package.Version {
+	if from.Package() == nil || from.Package().Version == "" || from.Package().Version == to.Package().Version {
 		return from
 	}
 	p, err := r.Host.Packages()
 	if err != nil {
 		return from
 	}
-	one := *from.Package
+	one := *from.Package()
 	_, one.DebStored, err = p.Keep(r.ctx, s.Args[0], one.Version)
 	if err != nil || !one.DebStored {
 		r.note(fmt.Sprintf("the .deb of %s %s is not available, so a rollback may not be able to restore this version",
 			s.Args[0], one.Version))
 	}
-	return image.Image{Package: &one}
+	return image.Of(&one)
 }
 
 func (r *forward) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) error {
@@ -83,13 +83,13 @@ func (r *forward) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMo
 		return err
 	}
 	err = r.packages.moveAll(g, moves)
-	if one := moves[0].From.Package; one != nil && len(moves[0].AlsoChanged) > 0 {
+	if one := moves[0].From.Package(); one != nil && len(moves[0].AlsoChanged) > 0 {
 		with := *one
 		if with.AlsoChanged = moves[0].AlsoChanged; err != nil {
 			with.AlsoChanged = earlier(one.AlsoChanged,
 				moves[0].AlsoChanged) // an interrupted attempt may have installed some of these
 		}
-		moves[0].From = image.Image{Package: &with}
+		moves[0].From = image.Of(&with)
 	}
 	return r.transacted(todo, moves, err)
 }

@@ -49,13 +49,13 @@ func (r *forward) adopt(i int) error {
 		return nil
 	}
 	found := *c.From
-	if f := found.File; f != nil && c.Addr.Kind() == addr.KindFile {
+	if f := found.File(); f != nil && c.Addr.Kind() == addr.KindFile {
 		whole := *f
 		whole.Entries = nil
 		if meta, err := capture.Metadata(r.Host, c.Addr.Path()); err == nil && meta.Type == f.Type {
 			whole.Xattrs, whole.Attrs = meta.Xattrs, meta.Attrs
 		}
-		found = image.Image{File: &whole}
+		found = image.Of(&whole)
 	}
 	return r.found(i, found)
 }
@@ -64,7 +64,7 @@ func (r *forward) adopt(i int) error {
 // have no image.
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
-	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec != nil ||
+	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec() != nil ||
 		c.Step.IsZero() || r.managed(c.Addr) {
 		return nil
 	}
@@ -80,23 +80,23 @@ func (r *run) managed(a addr.Addr) bool {
 // withVersions adds to an adopted region the state of its file before the first change of the region.
 // If the file later has the same content again, its old modification time is restored.
 func withVersions(adopted *image.Image, from image.Image) *image.Image {
-	if adopted.Region == nil || from.Region == nil {
+	if adopted.Region() == nil || from.Region() == nil {
 		return adopted
 	}
-	one := *adopted.Region
-	one.EarlierVersions = append(slices.Clone(one.EarlierVersions), from.Region.EarlierVersions...)
-	return &image.Image{Region: &one}
+	one := *adopted.Region()
+	one.EarlierVersions = append(slices.Clone(one.EarlierVersions), from.Region().EarlierVersions...)
+	return new(image.Of(&one))
 }
 
 // withPlace adds to the origin of a value in a document the place that the value had right before
 // it became absent. While the value exists, its place needs no record: a restore replaces it there.
 func withPlace(origin *image.Image, from image.Image) *image.Image {
-	if origin.Region == nil || from.Region == nil || origin.Region.Source == nil || from.Region.Source == nil ||
-		!origin.Region.Present || origin.Region.Source.Cut != nil || from.Region.Source.Cut == nil {
+	if origin.Region() == nil || from.Region() == nil || origin.Region().Source == nil || from.Region().Source == nil ||
+		!origin.Region().Present || origin.Region().Source.Cut != nil || from.Region().Source.Cut == nil {
 		return origin
 	}
-	one, source := *origin.Region, *origin.Region.Source
-	source.Cut = from.Region.Source.Cut
+	one, source := *origin.Region(), *origin.Region().Source
+	source.Cut = from.Region().Source.Cut
 	one.Source = &source
-	return &image.Image{Region: &one}
+	return new(image.Of(&one))
 }

@@ -143,7 +143,7 @@ func (r *backward) moveBack(i int) error {
 	r.current = i
 	r.reloadFor(s)
 	from, to := r.effects[i].to, r.effects[i].from
-	if from.Exec != nil && s.Get("undo") == "" {
+	if from.Exec() != nil && s.Get("undo") == "" {
 		r.note(fmt.Sprintf("%s has no undo, so its effects stay", r.plan.Changes[i].Addr))
 		r.machine.Set(i, Stuck)
 		return nil
@@ -191,7 +191,7 @@ func (r *backward) moveBack(i int) error {
 // asBefore reports whether a failed command has no effect. It may not even have started.
 func (r *backward) asBefore(v verb.Verb, i int) bool {
 	now, err := v.Observe(r.ctx, r.env, r.machine.Step(i))
-	return err == nil && now.Exec.Known && now.Same(r.effects[i].from)
+	return err == nil && now.Exec().Known && now.Same(r.effects[i].from)
 }
 
 // undone determines whether the interrupted undo of a command took effect. If this cannot be detected,
@@ -199,9 +199,9 @@ func (r *backward) asBefore(v verb.Verb, i int) bool {
 func (r *backward) undone(v verb.Verb, i int) (over bool, err error) {
 	now, err := v.Observe(r.ctx, r.env, r.machine.Step(i))
 	switch {
-	case err == nil && now.Exec.Known && !now.Same(r.effects[i].from):
+	case err == nil && now.Exec().Known && !now.Same(r.effects[i].from):
 		return false, nil
-	case err == nil && now.Exec.Known:
+	case err == nil && now.Exec().Known:
 		r.taken(i, true)
 	default:
 		r.note(fmt.Sprintf("the run was interrupted while the undo of %s was running, and fettle cannot detect whether it took effect; examine the host", r.plan.Changes[i].Addr))

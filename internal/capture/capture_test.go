@@ -80,7 +80,7 @@ func TestTake(t *testing.T) {
 		got := must(capture.Take(f, s, p))(t)
 		looked := must(capture.Look(f, p, nil))(t)
 		meta := must(capture.Metadata(f, p))(t)
-		if !got.File.Same(want) || !looked.Same(want) || meta.Type != want.Type {
+		if !got.File.Same(&want) || !looked.Same(&want) || meta.Type != want.Type {
 			t.Errorf("%s is %+v, a look says %+v, its metadata %+v", p, got.File, looked, meta)
 		}
 	}
@@ -210,7 +210,7 @@ func TestTree(t *testing.T) {
 	if got := manifest(t, s, tree.Tree); got != want {
 		t.Errorf("the tree is\n%swant\n%s", got, want)
 	}
-	if again := must(capture.TakeTree(f, nil, "/d"))(t); !again.File.Same(tree.File) {
+	if again := must(capture.TakeTree(f, nil, "/d"))(t); !again.File.Same(&tree.File) {
 		t.Error("a tree that nobody keeps is another")
 	}
 	if one := must(capture.TakeTree(f, s, "/d/file"))(t); one.Tree != "" {

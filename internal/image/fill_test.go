@@ -49,10 +49,10 @@ func fill(t *testing.T, v reflect.Value, name string, n *int) {
 
 // recorded is an image without the properties that only an observation has.
 func recorded(i image.Image) image.Image {
-	if i.Unit == nil {
+	if i.Unit() == nil {
 		return i
 	}
-	u := *i.Unit
+	u := *i.Unit()
 	u.Restarting = false
-	return image.Image{Unit: &u}
+	return image.Of(&u)
 }

@@ -12,9 +12,9 @@ func TestSame(t *testing.T) {
 	with := func(change func(*image.File)) image.Image {
 		f := file
 		change(&f)
-		return image.Image{File: &f}
+		return image.Of(&f)
 	}
-	same := image.Image{File: &file}
+	same := image.Of(&file)
 	for name, c := range map[string]struct {
 		other image.Image
 		want  bool
@@ -30,7 +30,7 @@ func TestSame(t *testing.T) {
 		"attrs":      {with(func(f *image.File) { f.Attrs = 16 }), false},
 		"type":       {with(func(f *image.File) { f.Type = image.Directory }), false},
 		"tree":       {with(func(f *image.File) { f.Tree = "t" }), false},
-		"family":     {image.Image{Member: &image.Member{}}, false},
+		"family":     {image.Of(&image.Member{}), false},
 		"unknown":    {image.Image{}, false},
 	} {
 		if same.Same(c.other) != c.want || c.other.Same(same) != c.want {
@@ -40,8 +40,8 @@ func TestSame(t *testing.T) {
 	if !(image.Image{}).Same(image.Image{}) || (image.Image{}).Known() {
 		t.Error("what is unknown is the same as itself, and not known")
 	}
-	absent := image.Image{File: &image.File{Type: image.Absent}}
-	if !absent.Same(image.Image{File: &image.File{Type: image.Absent, Mode: 0o644}}) {
+	absent := image.Of(&image.File{Type: image.Absent})
+	if !absent.Same(image.Of(&image.File{Type: image.Absent, Mode: 0o644})) {
 		t.Error("nothing is nothing, whatever else is said")
 	}
 }

@@ -13,30 +13,30 @@ import (
 // full returns one image of each type, with a value in every field.
 func full(t *testing.T) map[string]image.Image {
 	return map[string]image.Image{
-		"file":    {File: filled[image.File](t)},
-		"region":  {Region: filled[image.Region](t)},
-		"user":    {User: filled[image.User](t)},
-		"group":   {Group: filled[image.Group](t)},
-		"member":  {Member: filled[image.Member](t)},
-		"package": {Package: filled[image.Package](t)},
-		"unit":    {Unit: filled[image.Unit](t)},
-		"sysctl":  {Sysctl: filled[image.Sysctl](t)},
-		"exec":    {Exec: filled[image.Exec](t)},
+		"file":    image.Of(filled[image.File](t)),
+		"region":  image.Of(filled[image.Region](t)),
+		"user":    image.Of(filled[image.User](t)),
+		"group":   image.Of(filled[image.Group](t)),
+		"member":  image.Of(filled[image.Member](t)),
+		"package": image.Of(filled[image.Package](t)),
+		"unit":    image.Of(filled[image.Unit](t)),
+		"sysctl":  image.Of(filled[image.Sysctl](t)),
+		"exec":    image.Of(filled[image.Exec](t)),
 	}
 }
 
 // empty returns one image of each type, without a value in any field.
 func empty() map[string]image.Image {
 	return map[string]image.Image{
-		"file":    {File: &image.File{}},
-		"region":  {Region: &image.Region{}},
-		"user":    {User: &image.User{}},
-		"group":   {Group: &image.Group{}},
-		"member":  {Member: &image.Member{}},
-		"package": {Package: &image.Package{}},
-		"unit":    {Unit: &image.Unit{}},
-		"sysctl":  {Sysctl: &image.Sysctl{}},
-		"exec":    {Exec: &image.Exec{}},
+		"file":    image.Of(&image.File{}),
+		"region":  image.Of(&image.Region{}),
+		"user":    image.Of(&image.User{}),
+		"group":   image.Of(&image.Group{}),
+		"member":  image.Of(&image.Member{}),
+		"package": image.Of(&image.Package{}),
+		"unit":    image.Of(&image.Unit{}),
+		"sysctl":  image.Of(&image.Sysctl{}),
+		"exec":    image.Of(&image.Exec{}),
 		"unknown": {},
 	}
 }
@@ -101,9 +101,9 @@ func TestStoredInside(t *testing.T) {
 
 // TestReadOtherForms: a null is as good as nothing, and the properties of a newer version are ignored.
 func TestReadOtherForms(t *testing.T) {
-	member := image.Image{Member: &image.Member{Present: true}}
+	member := image.Of(&image.Member{Present: true})
 	for text, want := range map[string]image.Image{
-		`null`: {}, `{"file":null}`: {}, `{"later":{"x":1}}`: {},
+		`null`: {}, `{"file":null}`: {}, `{"file": null }`: {}, `{"later":{"x":1}}`: {}, `{}`: {},
 		` { "member" : {"present":true} } `:       member,
 		`{"member":{"present":true,"later":"x"}}`: member,
 		`{"later":1,"member":{"present":true}}`:   member,
@@ -115,7 +115,8 @@ func TestReadOtherForms(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{`[]`, `1`, `{"member":1}`, `{"file":{"mode":-1}}`, `{"member":{}`} {
+	for _, text := range []string{`[]`, `1`, `{"member":1}`, `{"file":{"mode":-1}}`, `{"member":{}`,
+		`{"member":{},"file":{"type":"file"}}`} {
 		if err := json.Unmarshal([]byte(text), new(image.Image)); err == nil {
 			t.Errorf("%s is read without an error", text)
 		}

@@ -53,12 +53,12 @@ func (h *history) run(how journal.RecordKind, files int) {
 		list += "COPY " + blob + "\n"
 		inTree := h.put(s, fmt.Sprintf("tree content %d of %d", i, run))
 		tree := h.put(s, fmt.Sprintf(`{"rel":"eA==","f":{"type":"file","digest":%q}}`+"\n", inTree))
-		im := &image.Image{File: &image.File{Type: image.Directory, Tree: tree}}
+		im := new(image.Of(&image.File{Type: image.Directory, Tree: tree}))
 		if i%2 == 0 {
-			im = &image.Image{User: &image.User{Present: true, HomeDir: &image.File{Type: image.Directory, Tree: tree}}}
+			im = new(image.Of(&image.User{Present: true, HomeDir: &image.File{Type: image.Directory, Tree: tree}}))
 		}
-		planned := &image.Image{File: &image.File{Type: image.Directory,
-			Tree: h.put(s, "only in the plan "+h.put(s, fmt.Sprint("p", run, i)))}}
+		planned := new(image.Of(&image.File{Type: image.Directory,
+			Tree: h.put(s, "only in the plan "+h.put(s, fmt.Sprint("p", run, i)))}))
 		changes = append(changes, map[string]any{"from": planned})
 		st.Entries = append(st.Entries, journal.Entry{Addr: addr.File(fmt.Sprint("/", i)), Origin: im, Run: run})
 	}
@@ -70,7 +70,7 @@ func (h *history) run(how journal.RecordKind, files int) {
 	j := must(s.Begin(hd))(h.t)
 	before := h.put(s, fmt.Sprint("before ", run))
 	check(h.t, j.Append(journal.Record{Kind: journal.Move,
-		From: &image.Image{File: &image.File{Type: image.Regular, Digest: before}}}))
+		From: new(image.Of(&image.File{Type: image.Regular, Digest: before}))}))
 	switch how {
 	case journal.Commit:
 		check(h.t, end(j, st, how))

@@ -213,13 +213,13 @@ func (s *scanner) entry() (e Entry) {
 func (s *scanner) image() *image.Image {
 	if s.skip(`{"file":{"type":"absent"}}`) {
 		if s.absent == nil {
-			s.absent = &image.Image{File: &image.File{Type: image.Absent}}
+			s.absent = new(image.Of(&image.File{Type: image.Absent}))
 		}
 		return s.absent
 	}
 	n := balanced(s.rest)
 	img := &image.Image{}
-	if n == 0 || Unmarshal([]byte(s.rest[:n]), img) != nil {
+	if n == 0 || img.UnmarshalJSON([]byte(s.rest[:n])) != nil { // the text has no escapes of Marshal
 		s.bad = true
 		return nil
 	}

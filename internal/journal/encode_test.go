@@ -32,10 +32,26 @@ func drawStep(t *rapid.T) step.Step {
 	return s
 }
 
+// drawImage returns an image of any type; sometimes an unknown one.
+func drawImage(t *rapid.T, depth int) image.Image {
+	types := []image.Variant{new(image.File), new(image.Region), new(image.User), new(image.Group), new(image.Member),
+		new(image.Package), new(image.Unit), new(image.Sysctl), new(image.Exec)}
+	n := rapid.IntRange(0, len(types)).Draw(t, "type")
+	if n == len(types) {
+		return image.Image{}
+	}
+	fill(t, reflect.ValueOf(types[n]).Elem(), depth)
+	return image.Image{Variant: types[n]}
+}
+
 // fill sets everything below v by dice; a new field takes part by itself.
 func fill(t *rapid.T, v reflect.Value, depth int) {
-	if v.Type() == reflect.TypeFor[step.Step]() {
+	switch v.Type() {
+	case reflect.TypeFor[step.Step]():
 		v.Set(reflect.ValueOf(drawStep(t)))
+		return
+	case reflect.TypeFor[image.Image]():
+		v.Set(reflect.ValueOf(drawImage(t, depth)))
 		return
 	}
 	switch v.Kind() {
@@ -94,7 +110,7 @@ func TestEncodeIsMarshal(t *testing.T) {
 			var f image.File
 			fill(t, reflect.ValueOf(&f).Elem(), 0)
 			f.Xattrs, f.Entries = nil, nil
-			r.From, r.To = &image.Image{File: &f}, &image.Image{File: &f}
+			r.From, r.To = new(image.Of(&f)), new(image.Of(&f))
 		}
 		want, err := Marshal(&r)
 		if err != nil {
@@ -127,7 +143,7 @@ func TestStateByHand(t *testing.T) {
 				e := &st.Entries[i]
 				e.Src, e.PurgedBy, e.Addr = plain.Draw(t, "src"), "", "file:/a"
 				if rapid.Bool().Draw(t, "absent") {
-					e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
+					e.Origin = new(image.Of(&image.File{Type: image.Absent}))
 				}
 			}
 		}
@@ -167,7 +183,7 @@ func TestPlainStateIsScanned(t *testing.T) {
 	st.Revision.Author = "Ada <ada@example.org>" // which JSON escapes
 	for range 1000 {
 		st.Entries = append(st.Entries, Entry{Addr: "file:/a", Step: mkdir, Src: "a:1", Run: 1, FirstRun: 1,
-			Origin: &image.Image{File: &image.File{Type: image.Absent}}})
+			Origin: new(image.Of(&image.File{Type: image.Absent}))})
 	}
 	b, err := marshalState(&st)
 	if err != nil {
@@ -217,11 +233,11 @@ func TestEntriesAreReadByHand(t *testing.T) {
 		e.Failed, e.Undo = rapid.Bool().Draw(t, "failed"), drawStep(t)
 		switch rapid.IntRange(0, 3).Draw(t, "origin") {
 		case 1:
-			e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
+			e.Origin = new(image.Of(&image.File{Type: image.Absent}))
 		case 2:
-			e.Origin = &image.Image{File: &image.File{Type: image.Symlink, Target: plain.Draw(t, "target")}}
+			e.Origin = new(image.Of(&image.File{Type: image.Symlink, Target: plain.Draw(t, "target")}))
 		case 3:
-			e.Origin = &image.Image{User: &image.User{Present: true, Home: plain.Draw(t, "home")}}
+			e.Origin = new(image.Of(&image.User{Present: true, Home: plain.Draw(t, "home")}))
 		}
 		o := object{}
 		o.entry(&e)

@@ -27,11 +27,11 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 2, MTime: 5,
-		Digest: DigestOf([]byte("hi")), Xattrs: map[string][]byte{"user.a": {1}}}}
+	file := new(image.Of(&image.File{Type: image.Regular, Mode: 0o644, Size: 2, MTime: 5,
+		Digest: DigestOf([]byte("hi")), Xattrs: map[string][]byte{"user.a": {1}}}))
 	recs := [][]Record{
 		{{Kind: Move, Batch: 1, Addr: addr.File("/etc/caf\xe9"), Path: "/etc/caf\xe9", Temp: "/etc/.x",
-			From: &image.Image{File: &image.File{Type: image.Absent}}, To: file}},
+			From: new(image.Of(&image.File{Type: image.Absent})), To: file}},
 		{{Kind: Prepared, Batch: 1}},
 		{{Kind: Done, Batch: 1}, {Kind: Intent, Change: 1, Addr: "unit:a.service"},
 			{Kind: Result, Change: 1, Addr: "unit:a.service", Error: "it failed"}},

@@ -15,19 +15,19 @@ import (
 // imagesWith returns images of all types that contain odd.
 func imagesWith(odd string) []image.Image {
 	return []image.Image{
-		{File: &image.File{Type: image.Symlink, Target: odd, Entries: []string{odd}}},
-		{File: &image.File{Type: image.Regular, Xattrs: map[string][]byte{odd: {1}}}},
-		{File: &image.File{Type: image.Absent}},
-		{File: &image.File{Type: image.Directory, Mode: 0o755, MTime: 5, Nlink: 2}},
-		{Region: &image.Region{Text: odd, Others: []image.Place{{Text: odd}}, Source: &image.Source{Text: odd,
-			Cut: &image.Cut{Behind: &odd}}}},
-		{User: &image.User{Home: odd, Lines: map[string]string{"passwd": odd}, HomeDir: &image.File{Target: odd}}},
-		{Group: &image.Group{Members: []string{odd}, Lines: map[string]string{odd: odd}}},
-		{Member: &image.Member{Present: true}},
-		{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{odd: odd}}},
-		{Unit: &image.Unit{Loaded: true, State: odd}},
-		{Sysctl: &image.Sysctl{Present: true, Value: odd}},
-		{Exec: &image.Exec{Known: true, Output: &odd}},
+		image.Of(&image.File{Type: image.Symlink, Target: odd, Entries: []string{odd}}),
+		image.Of(&image.File{Type: image.Regular, Xattrs: map[string][]byte{odd: {1}}}),
+		image.Of(&image.File{Type: image.Absent}),
+		image.Of(&image.File{Type: image.Directory, Mode: 0o755, MTime: 5, Nlink: 2}),
+		image.Of(&image.Region{Text: odd, Others: []image.Place{{Text: odd}}, Source: &image.Source{Text: odd,
+			Cut: &image.Cut{Behind: &odd}}}),
+		image.Of(&image.User{Home: odd, Lines: map[string]string{"passwd": odd}, HomeDir: &image.File{Target: odd}}),
+		image.Of(&image.Group{Members: []string{odd}, Lines: map[string]string{odd: odd}}),
+		image.Of(&image.Member{Present: true}),
+		image.Of(&image.Package{Version: "1", AlsoChanged: map[string]string{odd: odd}}),
+		image.Of(&image.Unit{Loaded: true, State: odd}),
+		image.Of(&image.Sysctl{Present: true, Value: odd}),
+		image.Of(&image.Exec{Known: true, Output: &odd}),
 	}
 }
 

@@ -52,9 +52,9 @@ func header(run, base int) journal.Header {
 
 func move(i int) journal.Record {
 	p := fmt.Sprintf("/etc/app.d/%05d.conf", i)
-	from := &image.Image{File: &image.File{Type: image.Absent}}
-	to := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 1234, MTime: 1_700_000_000_000_000_000,
-		Digest: journal.DigestOf([]byte(p))}}
+	from := new(image.Of(&image.File{Type: image.Absent}))
+	to := new(image.Of(&image.File{Type: image.Regular, Mode: 0o644, Size: 1234, MTime: 1_700_000_000_000_000_000,
+		Digest: journal.DigestOf([]byte(p))}))
 	return journal.Record{Kind: journal.Move, Change: i, Addr: addr.File(p), Path: p, Temp: p + ".fettle-7~", From: from,
 		To: to}
 }
@@ -80,8 +80,8 @@ func TestRoundTrip(t *testing.T) {
 	j := must(s.Begin(header(1, 0)))(t)
 	odd := move(1)
 	odd.Path, odd.Addr = "/srv/caf\xe9\U0010FF90\ufffd<&>", addr.File("/srv/caf\xe9")
-	odd.From = &image.Image{File: &image.File{Type: image.Symlink, Target: "\xff\xfe",
-		Xattrs: map[string][]byte{"user.\xe9": {0, 255}}, Entries: []string{"\x80"}}}
+	odd.From = new(image.Of(&image.File{Type: image.Symlink, Target: "\xff\xfe",
+		Xattrs: map[string][]byte{"user.\xe9": {0, 255}}, Entries: []string{"\x80"}}))
 	want := []journal.Record{move(0), odd, {Kind: journal.Note, Text: "a\x00b"}}
 	check(t, j.Append(want...))
 	check(t, j.Sync())

@@ -77,8 +77,8 @@ func (o *object) image(k string, i *image.Image) {
 	if i == nil {
 		return
 	}
-	f := i.File
-	if f == nil || *i != (image.Image{File: f}) || len(f.Xattrs) > 0 || len(f.Entries) > 0 {
+	f := i.File()
+	if f == nil || *i != image.Of(f) || len(f.Xattrs) > 0 || len(f.Entries) > 0 {
 		o.any(k, i)
 		return
 	}

@@ -65,7 +65,7 @@ func kept(t *testing.T) (machine, state host.FS) {
 		t.Fatal(err)
 	}
 	m := &lookcache.Memory{Plan: json.RawMessage("{}"),
-		Rest: []lookcache.Rest{{Step: unit, Image: image.Image{Unit: &image.Unit{Loaded: true}}}}}
+		Rest: []lookcache.Rest{{Step: unit, Image: image.Of(&image.Unit{Loaded: true})}}}
 	paths := []lookcache.Path{{Path: "/top"}, {Path: "/d/l"}, {Path: "/d", Loose: true}, {Path: "/d/a"}, {Path: "/d/e"},
 		{Path: "/d/e/b"}, {Path: "/d/gone"}, {Path: "/"}, {Path: "/loose", Loose: true}}
 	if !m.SetPaths(machine, paths, func(p *lookcache.Path) bool {

@@ -198,7 +198,7 @@ func TestBatch(t *testing.T) {
 		if m.To.MTime != 0 && got.MTime != m.To.MTime {
 			t.Errorf("%s has time %d, want %d", m.Path, got.MTime, m.To.MTime)
 		}
-		if !got.Same(m.To) {
+		if !got.Same(&m.To) {
 			t.Errorf("%s is %+v, want %+v", m.Path, got, m.To)
 		}
 		if !m.Shown() && m.To.Type != image.Absent {

@@ -244,7 +244,7 @@ func (b *Batch) pair() {
 		}
 		if f := first[m.Inode]; f == nil {
 			first[m.Inode] = m
-		} else if f.To.Same(m.To) && f.To.MTime == m.To.MTime {
+		} else if f.To.Same(&m.To) && f.To.MTime == m.To.MTime {
 			m.twin = f
 		}
 	}

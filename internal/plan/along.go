@@ -50,7 +50,7 @@ func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
 	var goes []string
 	stays := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.Along)) {
-		was, own := c.To.Package.AlsoChanged[name]
+		was, own := c.To.Package().AlsoChanged[name]
 		one := a.Along[name]
 		if told[name] || !own && !(one.Other && c.removesPackage()) {
 			continue
@@ -97,7 +97,7 @@ func (p *Plan) AddPackageAnswers(a PackageAnswers) diag.List {
 		c.alongside(a, told)
 		switch {
 		case !c.packageChange():
-		case c.removesPackage() && c.To.Package.Purged:
+		case c.removesPackage() && c.To.Package().Purged:
 			c.purges(a)
 		case c.removesPackage():
 			c.leaves(a)

@@ -18,7 +18,7 @@ func packageChange(name string, from, to *image.Image) Change {
 // TestPackagesOfAPlan: which packages come, which are purged and which stay because of a hold.
 func TestPackagesOfAPlan(t *testing.T) {
 	none, one, two := packageIs("", ""), packageIs("1", "ii"), packageIs("2", "ii")
-	gone := &image.Image{Package: &image.Package{Purged: true}}
+	gone := new(image.Of(&image.Package{Purged: true}))
 	source := Change{Action: Update, Addr: "file:/etc/apt/sources.list"}
 	idle := Change{Action: Adopt, Addr: "file:/etc/apt/sources.list"}
 	purge := packageChange("gone", one, gone)
@@ -66,7 +66,7 @@ func TestOfferedTogether(t *testing.T) {
 
 // TestLockOutOfOtherKinds: the differences count only for accounts, and each closing package counts.
 func TestLockOutOfOtherKinds(t *testing.T) {
-	comment := []Difference{{Field: "comment"}}
+	comment := []image.Difference{{Field: "comment"}}
 	for _, name := range []addr.Addr{"pkg:firewalld", "pkg:netplan.io", "pkg:network-manager", "pkg:ufw",
 		"file:/etc/shadow"} {
 		if got := LockOut(&Plan{Changes: []Change{{Action: Create, Addr: name, Differences: comment}}}); len(got) != 1 {

@@ -16,9 +16,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		return
 	}
 	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
-		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
+		same, c.From = false, new(image.Of(&image.Exec{Known: true}))
 	}
-	if turn != "" && !(same && c.From.Exec.MissingProgram != "") {
+	if turn != "" && !(same && c.From.Exec().MissingProgram != "") {
 		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
 		c.noted(m.providers.doubtful(s, *c.From))
 		m.add(c)
@@ -60,8 +60,8 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		m.refusals.refuse(s, c.PurgedBy, err)
 		return
 	}
-	c.Differences = m.differences(*c.From, *c.To)
-	if m.in.Goal == nil || c.From.Package == nil { // a rollback checks only the restored version
+	c.Differences = c.To.Differences(*c.From, m.in.Rules)
+	if m.in.Goal == nil || c.From.Package() == nil { // a rollback checks only the restored version
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
 	}
 	c.Note = linked(*c.From) + staysRunning(*c.From, *c.To) + endsAgain(s, *c.From)
@@ -71,7 +71,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 // inSync reports whether a step has nothing to change.
 func (m *index) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
-	case s.Verb == step.Exec && !c.From.Exec.Known:
+	case s.Verb == step.Exec && !c.From.Exec().Known:
 		return applied && e.Step.Same(c.Step) && (!e.Failed || m.failedThen(s.Addr()))
 	case m.in.Goal != nil:
 		return putBack(*c.From, *c.To)
@@ -82,7 +82,7 @@ func (m *index) inSync(s step.Step, c Change, e journal.Entry, applied bool) boo
 // staysRunning returns the note for a running unit that is masked: a mask prevents a start but does
 // not stop the unit.
 func staysRunning(from, to image.Image) string {
-	if f, t := from.Unit, to.Unit; f == nil || t == nil || f.Masked || !t.Masked || t.Active != "active" {
+	if f, t := from.Unit(), to.Unit(); f == nil || t == nil || f.Masked || !t.Masked || t.Active != "active" {
 		return ""
 	}
 	return "masking does not stop it: it keeps running until a reboot, or until the state has running = false"
@@ -90,7 +90,7 @@ func staysRunning(from, to image.Image) string {
 
 // endsAgain returns the note for a unit that systemd restarts again and again.
 func endsAgain(s step.Step, from image.Image) string {
-	if from.Unit == nil || from.Unit.Active != image.Restarting {
+	if from.Unit() == nil || from.Unit().Active != image.Restarting {
 		return ""
 	}
 	return "it ends repeatedly, and systemd restarts it; see journalctl -u " + s.Args[0]

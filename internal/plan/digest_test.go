@@ -46,15 +46,15 @@ func TestPlansOverBinaryContent(t *testing.T) {
 func TestDigestOfImages(t *testing.T) {
 	p, out := somePlan(), "a\xe9"
 	for _, i := range []image.Image{
-		{File: &image.File{Type: image.Symlink, Target: out, Xattrs: map[string][]byte{out: {1}}}},
-		{Region: &image.Region{Present: true, Text: "<a>\n", Others: []image.Place{{Text: out, Line: 2}}}},
-		{User: &image.User{Present: true, Home: out, HomeDir: &image.File{Type: image.Directory, Tree: "t"}}},
-		{Group: &image.Group{Present: true, Members: []string{out}}},
-		{Member: &image.Member{Present: true}},
-		{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"b": ""}}},
-		{Unit: &image.Unit{Loaded: true, State: "enabled"}},
-		{Sysctl: &image.Sysctl{Present: true, Value: "1"}},
-		{Exec: &image.Exec{Known: true, Output: &out}},
+		image.Of(&image.File{Type: image.Symlink, Target: out, Xattrs: map[string][]byte{out: {1}}}),
+		image.Of(&image.Region{Present: true, Text: "<a>\n", Others: []image.Place{{Text: out, Line: 2}}}),
+		image.Of(&image.User{Present: true, Home: out, HomeDir: &image.File{Type: image.Directory, Tree: "t"}}),
+		image.Of(&image.Group{Present: true, Members: []string{out}}),
+		image.Of(&image.Member{Present: true}),
+		image.Of(&image.Package{Version: "1", AlsoChanged: map[string]string{"b": ""}}),
+		image.Of(&image.Unit{Loaded: true, State: "enabled"}),
+		image.Of(&image.Sysctl{Present: true, Value: "1"}),
+		image.Of(&image.Exec{Known: true, Output: &out}),
 		{},
 	} {
 		p.Changes = append(p.Changes, plan.Change{Action: plan.Update, Addr: "file:/i", From: &i, To: &i, Earlier: &i})

@@ -21,7 +21,7 @@ func (m *forecast) disturbed(s step.Step, now image.Image) string {
 // unsettled reports whether an address that must be absent, and is, could be created by a package or
 // command of this plan.
 func (m *forecast) unsettled(now image.Image) bool {
-	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
+	return m.brings && (now.Absent() || now.Unit() != nil && !now.Unit().Loaded)
 }
 
 // underneath reports whether the file of a step changes before the step, is created, or is restored with a tree.
@@ -75,7 +75,7 @@ func (m *forecast) behindLink(s step.Step) bool {
 	}
 	for d := range parents(p) {
 		a := addr.File(d)
-		if f := m.in.Observed[a].File; f != nil && f.Type == image.Symlink && m.changed[a] {
+		if f := m.in.Observed[a].File(); f != nil && f.Type == image.Symlink && m.changed[a] {
 			return true
 		}
 	}
@@ -93,7 +93,7 @@ func (m *forecast) unseen(p string) bool {
 	}
 	for d := range parents(p) {
 		to, known := m.in.Goal.FilesBefore[d]
-		now := m.in.Observed[addr.File(d)].File
+		now := m.in.Observed[addr.File(d)].File()
 		if known && to.Type == image.Directory && now != nil && now.Type == image.Symlink {
 			return true
 		}
@@ -105,8 +105,8 @@ func (m *forecast) unseen(p string) bool {
 // link that this plan replaces.
 func (m *forecast) pathNow(p string) *image.Image {
 	now := m.in.Observed[addr.File(p)]
-	if now.File == nil || m.unseen(p) {
-		now = image.Image{File: &image.File{Type: image.Absent}}
+	if now.File() == nil || m.unseen(p) {
+		now = image.Of(&image.File{Type: image.Absent})
 	}
 	return &now
 }

@@ -14,13 +14,13 @@ import (
 func (m *index) exact(s step.Step, now, to image.Image) image.Image {
 	before := m.then(s.Addr())
 	switch {
-	case before == nil, to.Package != nil && to.Package.Purged:
+	case before == nil, to.Package() != nil && to.Package().Purged:
 		return to
-	case s.Verb == step.Meta && now.File != nil && before.File != nil && now.File.Type == before.File.Type:
+	case s.Verb == step.Meta && now.File() != nil && before.File() != nil && now.File().Type == before.File().Type:
 		return WithEarlierMetadata(now, *before)
 	case s.Verb == step.Meta:
 		return to
-	case s.Verb == step.Edit && before.Region != nil && len(before.Region.Encrypted) == 0:
+	case s.Verb == step.Edit && before.Region() != nil && len(before.Region().Encrypted) == 0:
 		return *before
 	}
 	if t, err := m.in.Rules.Target(s, *before); err == nil && t.Same(*before) {
@@ -33,18 +33,18 @@ func (m *index) exact(s step.Step, now, to image.Image) image.Image {
 // created. A later run removed the file with its last part. The rollback creates the file again, also
 // if the step of the goal has no create=true.
 func (m *index) madeFile(a addr.Addr, then image.Image) bool {
-	if then.Region == nil || !then.Region.Present {
+	if then.Region() == nil || !then.Region().Present {
 		return false
 	}
 	return slices.ContainsFunc(m.in.Goal.Entries, func(e journal.Entry) bool {
-		return e.Addr == a && e.Origin != nil && e.Origin.Region != nil && e.Origin.Region.FileAbsent
+		return e.Addr == a && e.Origin != nil && e.Origin.Region() != nil && e.Origin.Region().FileAbsent
 	})
 }
 
 // withoutOurLink treats a path as absent if it is a link exactly as fettle created it, so that a
 // directory can replace it. A link of others stays in the way.
 func (m *index) withoutOurLink(s step.Step, now image.Image, e journal.Entry) image.Image {
-	if s.Verb != step.Mkdir || now.File == nil || now.File.Type != image.Symlink {
+	if s.Verb != step.Mkdir || now.File() == nil || now.File().Type != image.Symlink {
 		return now
 	}
 	if e.Origin == nil {
@@ -53,5 +53,5 @@ func (m *index) withoutOurLink(s step.Step, now image.Image, e journal.Entry) im
 	if old := e.Step; old.Verb != step.Link || m.drifted(e, now) {
 		return now
 	}
-	return image.Image{File: &image.File{Type: image.Absent}}
+	return image.Of(&image.File{Type: image.Absent})
 }

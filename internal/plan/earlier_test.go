@@ -132,7 +132,7 @@ func TestWholeFiles(t *testing.T) {
 
 // TestGivenUp: the kept tree of a directory that a purge removed comes back if a step makes the directory without a purge.
 func TestGivenUp(t *testing.T) {
-	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "t"}}
+	tree := new(image.Of(&image.File{Type: image.Directory, Tree: "t"}))
 	for what, c := range map[string]struct {
 		step, by string
 		origin   *image.Image
@@ -157,7 +157,7 @@ func TestGivenUp(t *testing.T) {
 // TestLostAbove: directories that come back are restored before the path in them, the top first.
 func TestLostAbove(t *testing.T) {
 	dir := pathOf(image.Directory)
-	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "t"}}
+	tree := new(image.Of(&image.File{Type: image.Directory, Tree: "t"}))
 	type prepare = func(*maker, map[addr.Addr]bool)
 	was := func(origin *image.Image) prepare {
 		return func(m *maker, _ map[addr.Addr]bool) { m.now["file:/a"] = entryOf("RM /a", origin) }
@@ -262,30 +262,30 @@ func TestEntries(t *testing.T) {
 func TestOriginOf(t *testing.T) {
 	part, older := entryOf("EDIT /f line=x", linkedRegion(1, "old")), linkedRegion(1, "found")
 	m := planner().rollsBack()
-	if got := m.originOf(part); got.Region.Text != "old" {
-		t.Errorf("a part that nothing found: %q", got.Region.Text)
+	if got := m.originOf(part); got.Region().Text != "old" {
+		t.Errorf("a part that nothing found: %q", got.Region().Text)
 	}
 	m.in.Goal.ImagesBefore[part.Addr] = *older
-	if got := m.originOf(part); got.Region.Text != "found" {
-		t.Errorf("a part that a run found: %q", got.Region.Text)
+	if got := m.originOf(part); got.Region().Text != "found" {
+		t.Errorf("a part that a run found: %q", got.Region().Text)
 	}
 	m.in.Goal.ImagesBefore[part.Addr] = *pathOf(image.Regular)
-	if got := m.originOf(part); got.Region == nil || got.Region.Text != "old" {
+	if got := m.originOf(part); got.Region() == nil || got.Region().Text != "old" {
 		t.Errorf("a part where a run found another kind: %+v", got)
 	}
 	m.in.Goal.ImagesBefore["pkg:web"] = *packageIs("2", "ii")
-	if got := m.originOf(entryOf("PKG web", packageIs("1", "ii"))); got.Package.Version != "1" {
-		t.Errorf("a package: %+v", got.Package)
+	if got := m.originOf(entryOf("PKG web", packageIs("1", "ii"))); got.Package().Version != "1" {
+		t.Errorf("a package: %+v", got.Package())
 	}
-	timed := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o600, MTime: 7}}
-	if got := m.originOf(entryOf("META /f mode=0600", timed)); got.File.MTime != 0 || got.File.Mode != 0o600 ||
-		timed.File.MTime != 7 {
-		t.Errorf("metadata: %+v of %+v", got.File, timed.File)
+	timed := new(image.Of(&image.File{Type: image.Regular, Mode: 0o600, MTime: 7}))
+	if got := m.originOf(entryOf("META /f mode=0600", timed)); got.File().MTime != 0 || got.File().Mode != 0o600 ||
+		timed.File().MTime != 7 {
+		t.Errorf("metadata: %+v of %+v", got.File(), timed.File())
 	}
-	if got := m.originOf(entryOf("RM /f", timed)); got.File.MTime != 7 {
-		t.Errorf("a file: %+v", got.File)
+	if got := m.originOf(entryOf("RM /f", timed)); got.File().MTime != 7 {
+		t.Errorf("a file: %+v", got.File())
 	}
-	if got := m.originOf(entryOf("META /f mode=0600", older)); got.Region == nil {
+	if got := m.originOf(entryOf("META /f mode=0600", older)); got.Region() == nil {
 		t.Errorf("metadata of another kind: %+v", got)
 	}
 }
@@ -307,7 +307,7 @@ func TestUnseen(t *testing.T) {
 		}
 	}
 	for p, want := range map[string]image.FileType{"/l/f": image.Absent, "/nothing": image.Absent, "/d": image.Directory} {
-		if got := m.pathNow(p).File.Type; got != want {
+		if got := m.pathNow(p).File().Type; got != want {
 			t.Errorf("%s is %q now, want %q", p, got, want)
 		}
 	}

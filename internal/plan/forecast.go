@@ -12,8 +12,8 @@ import (
 func (m *forecast) add(c Change) {
 	if c.Action.Mutates() {
 		m.changed[c.Addr] = true
-		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
-			m.trees[c.Addr.Path()] = c.To.File.Tree
+		if c.To != nil && c.To.File() != nil && c.To.File().Tree != "" {
+			m.trees[c.Addr.Path()] = c.To.File().Tree
 		}
 		if renumbers(c) {
 			m.numbers[c.Addr] = true
@@ -23,7 +23,7 @@ func (m *forecast) add(c Change) {
 		}
 		m.noteLeft(c)
 		m.made[c.Addr.Path()] = m.made[c.Addr.Path()] || makesFile(c)
-		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
+		if f := m.in.Observed[c.Addr].File(); f != nil && f.Type == image.Symlink {
 			m.relinked = true
 		}
 		k := c.Addr.Kind()
@@ -51,9 +51,9 @@ func (m *forecast) noteLeft(c Change) {
 		return
 	case m.outlives(c):
 		left = image.Directory
-	case c.To != nil && c.To.File != nil:
-		left = c.To.File.Type
-	case c.To != nil && c.To.Region != nil && !c.To.Region.Present && c.To.Region.FileAbsent && !m.sharedRegion(p):
+	case c.To != nil && c.To.File() != nil:
+		left = c.To.File().Type
+	case c.To != nil && c.To.Region() != nil && !c.To.Region().Present && c.To.Region().FileAbsent && !m.sharedRegion(p):
 		left = image.Absent
 	}
 	m.leaves[p] = left
@@ -62,21 +62,21 @@ func (m *forecast) noteLeft(c Change) {
 
 // outlives reports whether a directory stays despite its removal, because it contains files of others.
 func (m *forecast) outlives(c Change) bool {
-	if c.Action != Remove || c.From == nil || !isDirectory(c.From.File) || c.To.File.Type != image.Absent {
+	if c.Action != Remove || c.From == nil || !isDirectory(c.From.File()) || c.To.File().Type != image.Absent {
 		return false
 	}
-	return len(m.remaining(c.Addr.Path(), c.From.File.Entries)) > 0
+	return len(m.remaining(c.Addr.Path(), c.From.File().Entries)) > 0
 }
 
 // withoutOurs limits the image of a directory to the entries that remain after this plan. So a file can replace a
 // directory of fettle.
 func (m *forecast) withoutOurs(s step.Step, now image.Image) image.Image {
-	if s.Verb == step.Mkdir || !isDirectory(now.File) {
+	if s.Verb == step.Mkdir || !isDirectory(now.File()) {
 		return now
 	}
-	f := *now.File
+	f := *now.File()
 	f.Entries = m.remaining(s.Path(), f.Entries)
-	return image.Image{File: &f}
+	return image.Of(&f)
 }
 
 // remaining returns the names in a directory after the plan so far, sorted: the present names that it does not
@@ -102,16 +102,16 @@ func renumbers(c Change) bool {
 	switch {
 	case c.From == nil || c.To == nil:
 		return false
-	case c.From.User != nil && c.To.User != nil:
-		return c.From.User.Present && c.From.User.UID != c.To.User.UID
-	case c.From.Group != nil && c.To.Group != nil:
-		return c.From.Group.Present && c.From.Group.GID != c.To.Group.GID
+	case c.From.User() != nil && c.To.User() != nil:
+		return c.From.User().Present && c.From.User().UID != c.To.User().UID
+	case c.From.Group() != nil && c.To.Group() != nil:
+		return c.From.Group().Present && c.From.Group().GID != c.To.Group().GID
 	}
 	return false
 }
 
 // makesFile reports whether the change of a region creates its file again.
 func makesFile(c Change) bool {
-	return c.From != nil && c.From.Region != nil && c.From.Region.FileAbsent &&
-		c.To != nil && c.To.Region != nil && c.To.Region.Present
+	return c.From != nil && c.From.Region() != nil && c.From.Region().FileAbsent &&
+		c.To != nil && c.To.Region() != nil && c.To.Region().Present
 }

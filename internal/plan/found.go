@@ -53,11 +53,11 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 		}
 	}
 	c.Action, c.Why, c.Captured = Restore, "as it was "+m.when(), true
-	c.From, c.To = m.pathNow(s.Path()), &image.Image{File: &to}
+	c.From, c.To = m.pathNow(s.Path()), new(image.Of(&to))
 	if applied {
 		m.tellByHand(&c, e)
 	}
-	c.Differences = m.differences(*c.From, *c.To)
+	c.Differences = c.To.Differences(*c.From, m.in.Rules)
 	c.Note = linked(*c.From)
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why, c.Captured, c.Differences = Adopt, "already as it was", false, nil
@@ -65,7 +65,7 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refusals.refuse(s, by, err)
 		return true
-	} else if s.Verb == step.Mkdir && to.Type == image.Absent && isDirectory(c.From.File) {
+	} else if s.Verb == step.Mkdir && to.Type == image.Absent && isDirectory(c.From.File()) {
 		m.last = append(m.last, c) // steps below it may first remove objects
 	} else if by != "" {
 		m.inTurn(c) // a purged path precedes the steps, also the step of its directory
@@ -110,9 +110,9 @@ func (m *removals) removeFound(c Change, e journal.Entry) bool {
 		m.refusals.blocked(c, err)
 		return true
 	}
-	c.From, c.To = m.pathNow(e.Addr.Path()), &image.Image{File: &to}
+	c.From, c.To = m.pathNow(e.Addr.Path()), new(image.Of(&to))
 	m.tellByHand(&c, e)
-	c.Differences = m.differences(*c.From, *c.To)
+	c.Differences = c.To.Differences(*c.From, m.in.Rules)
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
 	} else if err := errors.Join(m.separates(c), m.lacks(to, e.Addr.Path())); err != nil {
@@ -121,7 +121,7 @@ func (m *removals) removeFound(c Change, e journal.Entry) bool {
 	}
 	p := e.Addr.Path()
 	if c.Action == Remove && to.Type == image.Absent && (len(m.wantedIn(p)) > 0 || m.holdsUnwanted(p) ||
-		isDirectory(c.From.File) && m.createdIn(p)) {
+		isDirectory(c.From.File()) && m.createdIn(p)) {
 		m.refusals.hold(p)
 		m.restoration.last = append(m.restoration.last, c) // steps below it may first remove objects
 		return true
@@ -134,17 +134,17 @@ func (m *removals) removeFound(c Change, e journal.Entry) bool {
 // is a directory now. Missing or different entries are restored in it; entries of the list and of
 // others stay.
 func (m *removals) removeAround(c Change, e journal.Entry) {
-	tree := c.To.File.Tree
+	tree := c.To.File().Tree
 	for _, k := range m.restoration.missingOf(c.Addr.Path(), tree) {
 		if err := m.displaces(k.File, path.Join(c.Addr.Path(), k.Rel)); err != nil {
 			m.refusals.blocked(c, err)
 			return
 		}
 	}
-	alone := *c.To.File
+	alone := *c.To.File()
 	alone.Tree = ""
-	c.To = &image.Image{File: &alone}
-	c.Differences = m.differences(*c.From, *c.To)
+	c.To = new(image.Of(&alone))
+	c.Differences = c.To.Differences(*c.From, m.in.Rules)
 	m.tellByHand(&c, e)
 	if c.From.Same(*c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
@@ -162,7 +162,8 @@ func (m *index) unmoved(e journal.Entry) bool {
 // inUnmanaged reports whether an entry is a part of a file of others in a directory that a rollback does not
 // change.
 func (m *index) inUnmanaged(e journal.Entry) bool {
-	if m.in.Goal == nil || !ownsPart(e.Addr) || e.Origin == nil || e.Origin.Region != nil && e.Origin.Region.FileAbsent {
+	if m.in.Goal == nil || !ownsPart(e.Addr) || e.Origin == nil ||
+		e.Origin.Region() != nil && e.Origin.Region().FileAbsent {
 		return false
 	}
 	for d := range parents(e.Addr.Path()) {
@@ -177,13 +178,13 @@ func (m *index) inUnmanaged(e journal.Entry) bool {
 // to a run prefers the image that the next run found: the origin can be older than changes of others.
 func (m *index) originOf(e journal.Entry) image.Image {
 	to := *e.Origin
-	if before := m.then(e.Addr); before != nil && ownsPart(e.Addr) && (before.Region != nil) == (to.Region != nil) {
+	if before := m.then(e.Addr); before != nil && ownsPart(e.Addr) && (before.Region() != nil) == (to.Region() != nil) {
 		to = *before
 	}
-	if e.Addr.Kind() == addr.KindMeta && to.File != nil { // the modification time belongs to the content
-		f := *to.File
+	if e.Addr.Kind() == addr.KindMeta && to.File() != nil { // the modification time belongs to the content
+		f := *to.File()
 		f.MTime = 0
-		to = image.Image{File: &f}
+		to = image.Of(&f)
 	}
 	return to
 }

@@ -143,7 +143,7 @@ func TestPathsThatRollbacksSkip(t *testing.T) {
 
 // TestNoteOfHardLinks: the plan notes how many names a file has that is replaced.
 func TestNoteOfHardLinks(t *testing.T) {
-	names := func(t image.FileType, n uint64) image.Image { return image.Image{File: &image.File{Type: t, Nlink: n}} }
+	names := func(t image.FileType, n uint64) image.Image { return image.Of(&image.File{Type: t, Nlink: n}) }
 	for note, now := range map[string][]image.Image{
 		"it has 2 hard links": {names(image.Regular, 2)},
 		"":                    {names(image.Regular, 1), names(image.Directory, 2), *packageIs("1", "ii"), {}},

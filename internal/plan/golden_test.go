@@ -172,7 +172,7 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		}
 		for a, i := range in.Goal.ImagesBefore {
 			if a.Kind() == addr.KindFile {
-				in.Goal.FilesBefore[a.Path()] = *i.File
+				in.Goal.FilesBefore[a.Path()] = *i.File()
 				delete(in.Goal.ImagesBefore, a)
 			}
 		}

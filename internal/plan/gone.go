@@ -24,7 +24,7 @@ func (m *forecast) uneditable(s step.Step) error {
 	if left == image.Regular || left == image.Absent {
 		return nil
 	}
-	if changes && left == image.Directory && m.now[addr.File(s.Path())].Origin.File.Type == image.Absent {
+	if changes && left == image.Directory && m.now[addr.File(s.Path())].Origin.File().Type == image.Absent {
 		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more; "+
 			"it stays because it contains other files; move these away first", s.Path())
 	}
@@ -63,18 +63,18 @@ func storedAt(p string, changed map[addr.Addr]bool, trees map[string]string, kep
 // undressed returns the reason if recorded metadata cannot be restored, or "". The path no longer
 // exists, or another user put another type of file there.
 func undressed(e journal.Entry, from, to image.Image, leaves map[string]image.FileType) string {
-	if e.Addr.Kind() != addr.KindMeta || from.File == nil || to.File == nil {
+	if e.Addr.Kind() != addr.KindMeta || from.File() == nil || to.File() == nil {
 		return ""
 	}
-	if from.File.Type == image.Absent {
+	if from.File().Type == image.Absent {
 		return "its path no longer exists"
 	}
-	now := from.File.Type
+	now := from.File().Type
 	if left, changes := leaves[e.Addr.Path()]; changes && left != image.Absent {
 		now = left
 	}
-	if now != to.File.Type {
-		return fmt.Sprintf("others replaced the %s at its path by a %s", to.File.Type, now)
+	if now != to.File().Type {
+		return fmt.Sprintf("others replaced the %s at its path by a %s", to.File().Type, now)
 	}
 	return ""
 }
@@ -93,7 +93,7 @@ func noFileLeft(e journal.Entry, leaves map[string]image.FileType) error {
 // canBring reports whether an earlier change can create the file that a step needs. A step of the
 // path, a tree or link above it, or a change that is not a path can create it.
 func (m *forecast) canBring(s step.Step, now image.Image) bool {
-	there := now.Region != nil && !now.Region.FileAbsent || now.File != nil && now.File.Type != image.Absent
+	there := now.Region() != nil && !now.Region().FileAbsent || now.File() != nil && now.File().Type != image.Absent
 	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.elsewhere || m.behindLink(s) || m.inTree(s.Path()) {
 		return true
 	}
@@ -115,13 +115,13 @@ func (m *forecast) occupied(c Change) error {
 	if makesFile(c) {
 		return m.lacksDirectory(c.Addr.Path())
 	}
-	if c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent {
+	if c.To == nil || c.To.File() == nil || c.To.File().Type == image.Absent {
 		return nil
 	}
 	p := c.Addr.Path()
-	if now := c.From; c.To.File.Type != image.Directory && now.File != nil && now.File.Type == image.Directory {
-		if left := m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{p}}, *now); len(left.File.Entries) > 0 {
-			return holdsForeign(p, left.File.Entries[0])
+	if now := c.From; c.To.File().Type != image.Directory && now.File() != nil && now.File().Type == image.Directory {
+		if left := m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{p}}, *now); len(left.File().Entries) > 0 {
+			return holdsForeign(p, left.File().Entries[0])
 		}
 	}
 	return m.lacksDirectory(p)
@@ -132,7 +132,7 @@ func (m *forecast) occupied(c Change) error {
 func (m *forecast) lacksDirectory(p string) error {
 	for d := range parents(p) {
 		a := addr.File(d)
-		now := m.in.Observed[a].File
+		now := m.in.Observed[a].File()
 		left, leaves := m.leaves[d]
 		switch {
 		case leaves && left != image.Directory && left != image.Absent:
@@ -195,11 +195,11 @@ func (m *forecast) comesBack(dir string) bool {
 
 // awaits reports whether a restored path needs a directory that a step creates.
 func (m *index) awaits(c Change) bool {
-	if !makesFile(c) && (c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent) {
+	if !makesFile(c) && (c.To == nil || c.To.File() == nil || c.To.Absent()) {
 		return false
 	}
 	for d := range parents(c.Addr.Path()) {
-		if now := m.in.Observed[addr.File(d)].File; now != nil && now.Type != image.Directory && m.makes(d) {
+		if now := m.in.Observed[addr.File(d)].File(); now != nil && now.Type != image.Directory && m.makes(d) {
 			return true
 		}
 	}

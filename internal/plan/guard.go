@@ -16,14 +16,14 @@ import (
 // rollback uses the recorded result instead.
 func (m *providers) atItsTurn(s step.Step, now image.Image) (string, error) {
 	switch {
-	case m.in.Goal != nil || now.Exec == nil:
+	case m.in.Goal != nil || now.Exec() == nil:
 		return "", nil
-	case now.Exec.GuardsNotRun != "":
-		return now.Exec.GuardsNotRun, nil
-	case now.Exec.NotWanted && m.answersDifferently(s.Get("only_if"), s.Get("cwd")):
+	case now.Exec().GuardsNotRun != "":
+		return now.Exec().GuardsNotRun, nil
+	case now.Exec().NotWanted && m.answersDifferently(s.Get("only_if"), s.Get("cwd")):
 		return "its only_if does not hold now, and an earlier step may change that", nil
-	case now.Exec.MissingProgram != "":
-		err := missing{program(s, now.Exec.MissingProgram), now.Exec.MissingProgram}
+	case now.Exec().MissingProgram != "":
+		err := missing{program(s, now.Exec().MissingProgram), now.Exec().MissingProgram}
 		by, later := m.later(err)
 		if !later {
 			return "", err
@@ -36,10 +36,10 @@ func (m *providers) atItsTurn(s step.Step, now image.Image) (string, error) {
 // doubtful returns why a command may not find its program, or the program of its guard.
 func (m *providers) doubtful(s step.Step, now image.Image) string {
 	switch {
-	case m.in.Goal != nil || now.Exec == nil:
+	case m.in.Goal != nil || now.Exec() == nil:
 		return ""
-	case now.Exec.MissingProgram != "":
-		return m.doubt(missing{program(s, now.Exec.MissingProgram), now.Exec.MissingProgram})
+	case now.Exec().MissingProgram != "":
+		return m.doubt(missing{program(s, now.Exec().MissingProgram), now.Exec().MissingProgram})
 	}
 	return m.doubt(m.in.Failed[s.Addr()])
 }

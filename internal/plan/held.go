@@ -20,7 +20,7 @@ func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 		if !c.againstHold() {
 			continue
 		}
-		name, version := c.Addr.Name(), c.From.Package.Version
+		name, version := c.Addr.Name(), c.From.Package().Version
 		switch back := p.Operation == journal.OpRollback; {
 		case !back && c.Step.IsZero():
 			c.block()
@@ -42,10 +42,10 @@ func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 
 // againstHold reports whether the change affects a package with a hold that is not from fettle.
 func (c Change) againstHold() bool {
-	if !c.packageChange() || !c.From.Package.Held {
+	if !c.packageChange() || !c.From.Package().Held {
 		return false
 	}
-	if c.From.Package.Version == "" || c.From.Package.Version == c.To.Package.Version {
+	if c.From.Package().Version == "" || c.From.Package().Version == c.To.Package().Version {
 		return false
 	}
 	return !c.OwnsHold()
@@ -61,7 +61,7 @@ func (c Change) OwnsHold() bool {
 // release returns the advice how to release a held package.
 func (c Change) release() string {
 	text := "Release it with apt-mark unhold " + c.Addr.Name()
-	if !c.Step.IsZero() && c.To.Package.Version != "" {
+	if !c.Step.IsZero() && c.To.Package().Version != "" {
 		return text + ", or put held = false into its state."
 	}
 	return text + "."

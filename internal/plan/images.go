@@ -5,42 +5,8 @@ import (
 	"strconv"
 
 	"fettle.dev/fettle/internal/image"
-	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
-
-func absent(i image.Image) bool {
-	switch {
-	case i.File != nil:
-		return i.File.Type == image.Absent
-	case i.Region != nil:
-		return !i.Region.Present
-	case i.User != nil:
-		return !i.User.Present
-	case i.Group != nil:
-		return !i.Group.Present
-	case i.Member != nil:
-		return !i.Member.Present
-	case i.Package != nil:
-		return i.Package.Version == ""
-	}
-	return false
-}
-
-// keyOf returns the ID of the key that encrypts the secret of an image, or "" without a secret.
-func keyOf(i image.Image) string {
-	switch {
-	case i.File != nil:
-		return i.File.Sealed
-	case i.Region != nil:
-		ref, _ := secret.ParseRef(i.Region.Text)
-		return ref.Key
-	case i.User != nil:
-		ref, _ := secret.ParseRef(i.User.Password)
-		return ref.Key
-	}
-	return ""
-}
 
 // exists reports whether an observed path has an object.
 func exists(f *image.File) bool { return f != nil && f.Type != image.Absent }
@@ -50,20 +16,20 @@ func isDirectory(f *image.File) bool { return f != nil && f.Type == image.Direct
 // WithEarlierMetadata returns the present image of a path with the earlier metadata that META can set. Other
 // metadata, such as capabilities, belongs to the content and does not change.
 func WithEarlierMetadata(now, then image.Image) image.Image {
-	if now.File == nil || then.File == nil || now.File.Type != then.File.Type {
+	if now.File() == nil || then.File() == nil || now.File().Type != then.File().Type {
 		return now
 	}
-	f := *now.File
-	f.UID, f.GID, f.Mode, f.Attrs = then.File.UID, then.File.GID, then.File.Mode, then.File.Attrs
+	f := *now.File()
+	f.UID, f.GID, f.Mode, f.Attrs = then.File().UID, then.File().GID, then.File().Mode, then.File().Attrs
 	f.Xattrs = maps.Clone(f.Xattrs)
 	delete(f.Xattrs, accessACL)
-	if acl, ok := then.File.Xattrs[accessACL]; ok {
+	if acl, ok := then.File().Xattrs[accessACL]; ok {
 		if f.Xattrs == nil {
 			f.Xattrs = map[string][]byte{}
 		}
 		f.Xattrs[accessACL] = acl
 	}
-	return image.Image{File: &f}
+	return image.Of(&f)
 }
 
 // accessACL is the extended attribute in which the kernel presents an access ACL.
@@ -72,9 +38,9 @@ const accessACL = "system.posix_acl_access"
 // notThere returns the image that the step of a path finds if the path is absent.
 func notThere(s step.Step) image.Image {
 	if s.Verb == step.Edit {
-		return image.Image{Region: &image.Region{FileAbsent: true}}
+		return image.Of(&image.Region{FileAbsent: true})
 	}
-	return image.Image{File: &image.File{Type: image.Absent}}
+	return image.Of(&image.File{Type: image.Absent})
 }
 
 // putBack reports whether an image is identical to an earlier captured image, including the
@@ -83,8 +49,8 @@ func putBack(now, then image.Image) bool {
 	if !now.Same(then) {
 		return false
 	}
-	f := then.File
-	return f == nil || f.Type == image.Directory || f.MTime == 0 || now.File.MTime == f.MTime
+	f := then.File()
+	return f == nil || f.Type == image.Directory || f.MTime == 0 || now.File().MTime == f.MTime
 }
 
 // replaced reports whether a path that becomes f replaces everything below it. A directory that
@@ -95,7 +61,7 @@ func replaced(f image.File) bool {
 
 // linked returns the note for a file with several hard links.
 func linked(now image.Image) string {
-	if f := now.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
+	if f := now.File(); f != nil && f.Nlink > 1 && f.Type == image.Regular {
 		return "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
 	}
 	return ""

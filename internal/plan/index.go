@@ -78,7 +78,7 @@ func (m *index) sharedRegion(p string) bool {
 
 // holdsFound reports whether a rollback restores a path below a directory that does not exist now.
 func (m *index) holdsFound(dir string) bool {
-	if now := m.in.Observed[addr.File(dir)].File; m.in.Goal == nil || now == nil || now.Type != image.Absent {
+	if now := m.in.Observed[addr.File(dir)].File(); m.in.Goal == nil || now == nil || now.Type != image.Absent {
 		return false
 	}
 	for p, f := range m.in.Goal.FilesBefore {
@@ -92,9 +92,9 @@ func (m *index) holdsFound(dir string) bool {
 // takesMade reports whether the removal of a part of a file also removes the file, because an edit of
 // fettle created it. A file with other content stays, and so does its directory.
 func (m *index) takesMade(s step.Step) bool {
-	now, e := m.in.Observed[s.Addr()].Region, m.now[s.Addr()]
+	now, e := m.in.Observed[s.Addr()].Region(), m.now[s.Addr()]
 	removes := m.in.Goal == nil && s.Verb == step.Edit && s.Absent() && now != nil && now.Present
-	return removes && e.Origin != nil && e.Origin.Region != nil && e.Origin.Region.FileAbsent
+	return removes && e.Origin != nil && e.Origin.Region() != nil && e.Origin.Region().FileAbsent
 }
 
 // failedThen reports whether a command did not count as done in the goal of a rollback.
@@ -110,7 +110,7 @@ func (m *index) verbFor(s step.Step, applied bool, now image.Image) Action {
 		return Restore
 	case s.Verb == step.Exec:
 		return Run
-	case !applied && absent(now) && !s.Absent():
+	case !applied && now.Absent() && !s.Absent():
 		return Create
 	}
 	return Update
@@ -120,10 +120,10 @@ func (m *index) verbFor(s step.Step, applied bool, now image.Image) Action {
 func (m *index) drifted(e journal.Entry, now image.Image) bool {
 	s := e.Step
 	if s.Verb == step.Exec {
-		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
+		return now.Exec() != nil && now.Exec().Known && !now.Exec().Done
 	}
 	t, err := m.in.Rules.Target(s, now)
-	if err == nil && keyOf(t) != keyOf(now) && !absent(now) {
+	if err == nil && t.SealKey() != now.SealKey() && !now.Absent() {
 		return false // one of them has a secret, or the keys differ: they cannot be compared
 	}
 	return err != nil || !t.Same(now)

@@ -23,7 +23,7 @@ func (m *removals) stays(c Change, e journal.Entry) bool {
 // inUse keeps a directory of fettle that left the list while the list has paths in it. It stays
 // managed: a released directory would remain after the removal of the last path in it.
 func (m *removals) inUse(c Change, e journal.Entry) bool {
-	now, was := m.in.Observed[e.Addr].File, e.Origin.File
+	now, was := m.in.Observed[e.Addr].File(), e.Origin.File()
 	if e.Addr.Kind() != addr.KindFile || was == nil || was.Type != image.Absent || !isDirectory(now) {
 		return false
 	}
@@ -63,7 +63,7 @@ func (m *removals) needsDirectory(s step.Step) bool {
 	if s.Verb != step.Edit || !s.Absent() {
 		return s.Verb != step.Rm
 	}
-	now := m.in.Observed[s.Addr()].Region
+	now := m.in.Observed[s.Addr()].Region()
 	return !(now != nil && now.FileAbsent || m.removed(s) || m.loses(s.Path()))
 }
 
@@ -75,14 +75,14 @@ func (m *removals) loses(p string) bool {
 // holdsUnwanted reports whether a step removes a path below an existing directory.
 func (m *removals) holdsUnwanted(dir string) bool {
 	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
-		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && exists(m.in.Observed[s.Addr()].File)
+		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && exists(m.in.Observed[s.Addr()].File())
 	})
 }
 
 // postponed delays the removal of a directory that fettle created if a step of the list removes an
 // object in it. Before that step the directory is not empty, so it would stay and be released.
 func (m *removals) postponed(e journal.Entry) bool {
-	o := e.Origin.File
+	o := e.Origin.File()
 	if m.changed[e.Addr] || e.Addr.Kind() != addr.KindFile || o == nil || o.Type != image.Absent {
 		return false
 	}
@@ -91,7 +91,7 @@ func (m *removals) postponed(e journal.Entry) bool {
 		if !strings.HasPrefix(s.Path(), e.Addr.Path()+"/") {
 			continue
 		}
-		if s.Verb == step.Rm && exists(m.in.Observed[s.Addr()].File) || m.takesMade(s) {
+		if s.Verb == step.Rm && exists(m.in.Observed[s.Addr()].File()) || m.takesMade(s) {
 			by = s.Path()
 		}
 	}

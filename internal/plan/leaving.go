@@ -80,9 +80,9 @@ func (m *removals) typeAfter(e journal.Entry) (to image.FileType, known bool) {
 	}
 	switch o := e.Origin; {
 	case o == nil:
-	case o.File != nil:
-		return o.File.Type, true
-	case o.Region != nil && o.Region.FileAbsent:
+	case o.File() != nil:
+		return o.File().Type, true
+	case o.Region() != nil && o.Region().FileAbsent:
 		return image.Absent, true
 	}
 	return "", false

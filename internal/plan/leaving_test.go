@@ -12,7 +12,7 @@ import (
 
 // TestOurLink: a directory that replaces a link of an earlier list starts from nothing; other links are in the way.
 func TestOurLink(t *testing.T) {
-	link := image.Image{File: &image.File{Type: image.Symlink, Target: "/x"}}
+	link := image.Of(&image.File{Type: image.Symlink, Target: "/x"})
 	for what, c := range map[string]struct {
 		step, old string
 		now       image.Image
@@ -35,8 +35,8 @@ func TestOurLink(t *testing.T) {
 			e.Origin = nil
 		}
 		got := m.withoutOurLink(parse(c.step), c.now, e)
-		if ours := got.File != nil && got.File.Type == image.Absent; ours != c.ours || !ours && got.File != c.now.File {
-			t.Errorf("%s: %+v", what, got.File)
+		if ours := got.File() != nil && got.Absent(); ours != c.ours || !ours && got.File() != c.now.File() {
+			t.Errorf("%s: %+v", what, got.File())
 		}
 	}
 }
@@ -83,5 +83,5 @@ func (links) Target(s step.Step, _ image.Image) (image.Image, error) {
 	if s.Verb != step.Link {
 		return *pathOf(image.Symlink), nil
 	}
-	return image.Image{File: &image.File{Type: image.Symlink, Target: s.Args[0]}}, nil
+	return image.Of(&image.File{Type: image.Symlink, Target: s.Args[0]}), nil
 }

@@ -14,13 +14,13 @@ func (m *forecast) separates(c Change) error {
 	}
 	var names uint64
 	switch from, to := c.From, c.To; {
-	case from.File != nil && to.File != nil && from.File.Type == image.Regular:
-		f, t := from.File, to.File
+	case from.File() != nil && to.File() != nil && from.File().Type == image.Regular:
+		f, t := from.File(), to.File()
 		if t.Type != image.Absent && (t.Type != f.Type || t.Digest != f.Digest || t.Sealed != f.Sealed) {
 			names = f.Nlink
 		}
-	case from.Region != nil && to.Region != nil && !from.Same(*to):
-		names = from.Region.Nlink
+	case from.Region() != nil && to.Region() != nil && !from.Same(*to):
+		names = from.Region().Nlink
 	}
 	if names < 2 || names-m.unlinked(c.Addr.Path(), names) < 2 {
 		return nil
@@ -44,13 +44,13 @@ func (m *forecast) unlinked(p string, names uint64) uint64 {
 // directory. A directory with the action Remove is empty when the run removes it.
 func removesLinks(c Change) bool {
 	switch {
-	case c.Action == Purge, c.To != nil && c.To.File != nil && c.To.File.Tree != "":
+	case c.Action == Purge, c.To != nil && c.To.File() != nil && c.To.File().Tree != "":
 		return true
-	case c.From != nil && c.From.Region != nil && c.To != nil && c.To.Region != nil:
-		return c.From.Region.Nlink > 1 && c.To.Region.FileAbsent
-	case c.From == nil || c.From.File == nil || c.To == nil || c.To.File == nil:
+	case c.From != nil && c.From.Region() != nil && c.To != nil && c.To.Region() != nil:
+		return c.From.Region().Nlink > 1 && c.To.Region().FileAbsent
+	case c.From == nil || c.From.File() == nil || c.To == nil || c.To.File() == nil:
 		return false
 	}
-	gone := c.To.File.Type == image.Absent
-	return gone && (c.From.File.Type == image.Directory && c.Action != Remove || c.From.File.Nlink > 1)
+	gone := c.To.File().Type == image.Absent
+	return gone && (c.From.File().Type == image.Directory && c.Action != Remove || c.From.File().Nlink > 1)
 }

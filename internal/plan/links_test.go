@@ -9,19 +9,19 @@ import (
 
 // linkedFile is a file with so many names.
 func linkedFile(names uint64) *image.Image {
-	return &image.Image{File: &image.File{Type: image.Regular, Digest: "sha256:a", Nlink: names}}
+	return new(image.Of(&image.File{Type: image.Regular, Digest: "sha256:a", Nlink: names}))
 }
 
 func linkedRegion(names uint64, text string) *image.Image {
-	return &image.Image{Region: &image.Region{Present: true, Text: text, Nlink: names}}
+	return new(image.Of(&image.Region{Present: true, Text: text, Nlink: names}))
 }
 
-func pathOf(t image.FileType) *image.Image { return &image.Image{File: &image.File{Type: t}} }
+func pathOf(t image.FileType) *image.Image { return new(image.Of(&image.File{Type: t})) }
 
 // TestRemovesLinks: which changes may remove names of a file that has others.
 func TestRemovesLinks(t *testing.T) {
-	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "sha256:t"}}
-	noFile := &image.Image{Region: &image.Region{FileAbsent: true}}
+	tree := new(image.Of(&image.File{Type: image.Directory, Tree: "sha256:t"}))
+	noFile := new(image.Of(&image.Region{FileAbsent: true}))
 	for what, c := range map[string]struct {
 		change Change
 		want   bool
@@ -62,7 +62,7 @@ func TestRemovesLinks(t *testing.T) {
 func TestSeparates(t *testing.T) {
 	other := func(change func(*image.File)) *image.Image {
 		i := linkedFile(2)
-		change(i.File)
+		change(i.File())
 		return i
 	}
 	link := other(func(f *image.File) { f.Type = image.Symlink })
@@ -99,7 +99,7 @@ func TestSeparates(t *testing.T) {
 // TestSeparatesOfRemovedNames: names that the plan removes before do not count.
 func TestSeparatesOfRemovedNames(t *testing.T) {
 	changed := linkedFile(4)
-	changed.File.Digest = "sha256:b"
+	changed.File().Digest = "sha256:b"
 	for what, c := range map[string]struct {
 		unlinks []string
 		links   func(string, []string) uint64

@@ -137,14 +137,14 @@ func closingPackages() []string {
 // not.
 func changesLogin(c Change) bool {
 	return len(c.Differences) == 0 ||
-		slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Field != "comment" })
+		slices.ContainsFunc(c.Differences, func(d image.Difference) bool { return d.Field != "comment" })
 }
 
 // logsIn reports whether users may log in to an account.
 func logsIn(from *image.Image) bool {
-	if from == nil || from.User == nil {
+	if from == nil || from.User() == nil {
 		return true
 	}
-	shell := path.Base(from.User.Shell)
-	return from.User.Present && shell != "nologin" && shell != "false"
+	shell := path.Base(from.User().Shell)
+	return from.User().Present && shell != "nologin" && shell != "false"
 }

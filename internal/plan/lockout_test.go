@@ -138,7 +138,7 @@ func TestLockOut(t *testing.T) {
 // TestLockOutOfAccounts: an account counts if people log in to it, and if its
 // change can be felt there.
 func TestLockOutOfAccounts(t *testing.T) {
-	user := func(shell string) *image.Image { return &image.Image{User: &image.User{Present: true, Shell: shell}} }
+	user := func(shell string) *image.Image { return new(image.Of(&image.User{Present: true, Shell: shell})) }
 	for _, c := range []struct {
 		from  *image.Image
 		field string
@@ -149,14 +149,14 @@ func TestLockOutOfAccounts(t *testing.T) {
 		{user("/bin/bash"), "", true},
 		{user("/usr/sbin/nologin"), "shell", false},
 		{user("/bin/false"), "", false},
-		{&image.Image{User: &image.User{}}, "uid", false},
+		{new(image.Of(&image.User{})), "uid", false},
 	} {
 		change := plan.Change{Action: plan.Update, Addr: "user:ann", From: c.from}
 		if c.field != "" {
-			change.Differences = []plan.Difference{{Field: c.field}}
+			change.Differences = []image.Difference{{Field: c.field}}
 		}
 		if got := len(plan.LockOut(&plan.Plan{Changes: []plan.Change{change}})) == 1; got != c.want {
-			t.Errorf("%+v %s: %t", c.from.User, c.field, got)
+			t.Errorf("%+v %s: %t", c.from.User(), c.field, got)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	}
 	found, givesBack := m.withoutUnsaid(s, m.withoutOurLink(s, now, e), e)
 	to, err := m.in.Rules.Target(s, found)
-	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
+	if then := m.then(a); err != nil && then != nil && then.Unit() != nil {
 		to, err = m.in.Rules.Target(s, *then) // the present state can be in the way of the step, such as a masked unit
 	} else if err != nil && then != nil && m.madeFile(a, *then) {
 		to, err = *then, nil
@@ -114,7 +114,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	}
 	m.decide(s, c, e, applied)
 	m.restoration.purge(s, now)
-	if tree := givenUp(s, e); tree != "" && absent(now) {
+	if tree := givenUp(s, e); tree != "" && now.Absent() {
 		m.restoration.keptBelow(s.Path(), tree)
 	}
 	m.restoration.below(s.Path())
@@ -132,7 +132,7 @@ func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok b
 	}
 	now = m.withoutOurs(s, m.in.Observed[s.Addr()])
 	if s.Verb == step.Exec && err != nil {
-		now = image.Image{Exec: &image.Exec{GuardsNotRun: "its guard " + provided}}
+		now = image.Of(&image.Exec{GuardsNotRun: "its guard " + provided})
 	}
 	if err := m.uneditable(s); err != nil {
 		m.refusals.refuse(s, by, err)
@@ -148,10 +148,10 @@ func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok b
 // givenUp returns the stored tree of a directory that an earlier list purged from the directory above,
 // and that the list now has without purge: the files of others in it are restored.
 func givenUp(s step.Step, e journal.Entry) string {
-	if e.PurgedBy == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File == nil {
+	if e.PurgedBy == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File() == nil {
 		return ""
 	}
-	return e.Origin.File.Tree
+	return e.Origin.File().Tree
 }
 
 // numbered returns an error for an account with the number of another account in the list.

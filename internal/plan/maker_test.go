@@ -26,7 +26,7 @@ func planner(wanted ...string) *maker {
 
 // is records what was observed at a path.
 func (m *maker) is(p string, t image.FileType, entries ...string) *maker {
-	m.in.Observed[addr.File(p)] = image.Image{File: &image.File{Type: t, Entries: entries}}
+	m.in.Observed[addr.File(p)] = image.Of(&image.File{Type: t, Entries: entries})
 	return m
 }
 
@@ -44,17 +44,17 @@ func entryOf(line string, origin *image.Image) journal.Entry {
 }
 
 func regionIs(present, noFile bool) *image.Image {
-	return &image.Image{Region: &image.Region{Present: present, FileAbsent: noFile}}
+	return new(image.Of(&image.Region{Present: present, FileAbsent: noFile}))
 }
 
 // TestNotesOfAChange: what a change means for the changes after it.
 func TestNotesOfAChange(t *testing.T) {
-	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "t"}}
+	tree := new(image.Of(&image.File{Type: image.Directory, Tree: "t"}))
 	pkg, user := packageIs("1", "ii"), func(uid uint32) *image.Image {
-		return &image.Image{User: &image.User{Present: true, UID: uid}}
+		return new(image.Of(&image.User{Present: true, UID: uid}))
 	}
 	group := func(gid uint32, present bool) *image.Image {
-		return &image.Image{Group: &image.Group{Present: present, GID: gid}}
+		return new(image.Of(&image.Group{Present: present, GID: gid}))
 	}
 	for what, c := range map[string]struct {
 		change Change
@@ -71,7 +71,7 @@ func TestNotesOfAChange(t *testing.T) {
 		"a file that was there": {Change{Action: Update, Addr: "file:/file", To: pathOf(image.Regular)}, ""},
 		"another number":        {Change{Action: Update, Addr: "user:u", From: user(1), To: user(2)}, "numbers elsewhere"},
 		"the same number":       {Change{Action: Update, Addr: "user:u", From: user(1), To: user(1)}, "elsewhere"},
-		"a new user": {Change{Action: Create, Addr: "user:u", From: &image.Image{User: &image.User{}},
+		"a new user": {Change{Action: Create, Addr: "user:u", From: new(image.Of(&image.User{})),
 			To: user(2)}, "elsewhere"},
 		"unknown users":         {Change{Action: Update, Addr: "user:u", To: user(2)}, "elsewhere"},
 		"a user, unknown later": {Change{Action: Update, Addr: "user:u", From: user(1)}, "elsewhere"},
@@ -119,8 +119,8 @@ func TestNotesOfAChange(t *testing.T) {
 
 // TestLeftAtAPath: what a change leaves at its path, and whether everything below it goes too.
 func TestLeftAtAPath(t *testing.T) {
-	full := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"foreign"}}}
-	ours := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"ours"}}}
+	full := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"foreign"}}))
+	ours := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"ours"}}))
 	gone, present, missing := pathOf(image.Absent), regionIs(true, false), regionIs(false, true)
 	part := func(action Action, p string, from, to *image.Image) Change {
 		return Change{Action: action, Addr: addr.Addr("edit:" + p + "#line:x"), From: from, To: to}
@@ -293,7 +293,7 @@ func TestTakesMade(t *testing.T) {
 		m := planner(c.step)
 		s := parse(c.step)
 		m.now[s.Addr()], m.in.Goal = c.entry, c.goal
-		m.in.Observed[s.Addr()] = image.Image{Region: c.now}
+		m.in.Observed[s.Addr()] = image.Of(c.now)
 		if m.takesMade(s) != c.takes || m.removals.needsDirectory(s) != c.needs {
 			t.Errorf("%s: takes %t, needs %t", what, m.takesMade(s), m.removals.needsDirectory(s))
 		}

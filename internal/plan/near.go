@@ -55,9 +55,9 @@ func (m *providers) doubt(err error) string {
 		if by.Addr == "" || sure == exactly {
 			continue
 		}
-		if f := by.From; by.Addr.Kind() == addr.KindPkg && f != nil && f.Package != nil && f.Package.Version != "" {
+		if f := by.From; by.Addr.Kind() == addr.KindPkg && f != nil && f.Package() != nil && f.Package().Version != "" {
 			out = append(out, fmt.Sprintf("version %s of %s, which is installed, does not provide the %s",
-				f.Package.Version, by.Addr.Name(), inWords(need)))
+				f.Package().Version, by.Addr.Name(), inWords(need)))
 		}
 		if near := m.mistyped(need); near != "" {
 			out = append(out, fmt.Sprintf("no %s %q is known; did you mean %q?", noun(need), need.Name(), near))

@@ -12,8 +12,8 @@ import (
 
 // TestOccupied: what is in the way of a path that comes back.
 func TestOccupied(t *testing.T) {
-	full := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"ours", "foreign"}}}
-	ours := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"ours"}}}
+	full := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"ours", "foreign"}}))
+	ours := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"ours"}}))
 	file, absentPath := pathOf(image.Regular), pathOf(image.Absent)
 	for what, c := range map[string]struct {
 		path     string
@@ -143,12 +143,12 @@ func TestPostponed(t *testing.T) {
 func TestExact(t *testing.T) {
 	then, to := *linkedRegion(1, "then"), *linkedRegion(1, "to")
 	words := *linkedRegion(1, "then")
-	words.Region.Encrypted = []byte{1}
+	words.Region().Encrypted = []byte{1}
 	meta := func(mode uint32, kind image.FileType) image.Image {
-		return image.Image{File: &image.File{Type: kind, Mode: mode, Digest: "sha256:now"}}
+		return image.Of(&image.File{Type: kind, Mode: mode, Digest: "sha256:now"})
 	}
 	now, to2, then3 := meta(1, image.Regular), meta(2, image.Regular), meta(3, image.Regular)
-	purged := image.Image{Package: &image.Package{Purged: true}}
+	purged := image.Of(&image.Package{Purged: true})
 	for what, c := range map[string]struct {
 		step          string
 		now, to, then image.Image
@@ -173,7 +173,7 @@ func TestExact(t *testing.T) {
 		m.in.Rules = fixed{}
 		m.in.Goal.ImagesBefore[s.Addr()] = c.then
 		if got := m.exact(s, c.now, c.to); !got.Same(c.want) {
-			t.Errorf("%s: %+v", what, got.Package)
+			t.Errorf("%s: %+v", what, got.Package())
 		}
 		delete(m.in.Goal.ImagesBefore, s.Addr())
 		if got := m.exact(s, c.now, c.to); !got.Same(c.to) {

@@ -77,7 +77,7 @@ func TestOfferedPackages(t *testing.T) {
 	}
 	p.Changes[4].Irreversible = "the purge deletes data"
 	p.Changes[0].Irreversible = "no .deb"
-	if got := p.Purges(); len(got) != 1 || !got[0].To.Package.Purged {
+	if got := p.Purges(); len(got) != 1 || !got[0].To.Package().Purged {
 		t.Errorf("%v", got)
 	}
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -25,7 +24,7 @@ func inOrder(changes []Change) []Change {
 		if !c.Action.Mutates() || !isPath(c.Addr) {
 			continue
 		}
-		if c.To != nil && isDirectory(c.To.File) && !(c.From != nil && isDirectory(c.From.File)) {
+		if c.To != nil && isDirectory(c.To.File()) && !(c.From != nil && isDirectory(c.From.File())) {
 			o.made[c.Addr.Path()] = i
 		}
 		if removesObject(c) {
@@ -62,7 +61,7 @@ func (o *order) needs(i int) (need int, waits bool) {
 	p := c.Addr.Path()
 	if removesObject(c) {
 		last, known := o.emptied[p]
-		return last, known && !o.placed[last] && isDirectory(c.From.File) && c.StepOrApplied().Verb == step.Mkdir
+		return last, known && !o.placed[last] && isDirectory(c.From.File()) && c.StepOrApplied().Verb == step.Mkdir
 	}
 	for d := range parents(p) {
 		if up, known := o.made[d]; known && !o.placed[up] {
@@ -77,8 +76,8 @@ func removesObject(c Change) bool {
 	if c.From == nil || c.To == nil {
 		return false
 	}
-	if c.To.Region != nil {
-		return c.To.Region.FileAbsent && !c.To.Region.Present
+	if c.To.Region() != nil {
+		return c.To.Region().FileAbsent && !c.To.Region().Present
 	}
-	return exists(c.From.File) && c.To.File != nil && c.To.File.Type == image.Absent
+	return exists(c.From.File()) && c.To.File() != nil && c.To.Absent()
 }

@@ -12,13 +12,13 @@ import (
 // pathChange returns the change of a path from one type to another.
 func pathChange(p string, from, to image.FileType) Change {
 	c := Change{Action: Restore, Addr: addr.File(p), Applied: step.Step{Verb: step.Mkdir, Args: []string{p}}}
-	c.From, c.To = &image.Image{File: &image.File{Type: from}}, &image.Image{File: &image.File{Type: to}}
+	c.From, c.To = new(image.Of(&image.File{Type: from})), new(image.Of(&image.File{Type: to}))
 	return c
 }
 
 func line(p string, from, to image.Region) Change {
 	c := Change{Action: Restore, Addr: addr.New(addr.KindEdit, p+"#line:x")}
-	c.From, c.To = &image.Image{Region: &from}, &image.Image{Region: &to}
+	c.From, c.To = new(image.Of(&from)), new(image.Of(&to))
 	return c
 }
 

@@ -45,17 +45,17 @@ func (p *Plan) PackagesRemoved() []string {
 
 // removesPackage reports whether the change removes or purges a package.
 func (c Change) removesPackage() bool {
-	return c.packageChange() && c.To.Package.Version == "" && (c.From.Package.Version != "" || c.To.Package.Purged)
+	return c.packageChange() && c.To.Package().Version == "" && (c.From.Package().Version != "" || c.To.Package().Purged)
 }
 
 func (c Change) packageChange() bool {
 	return c.Addr.Kind() == addr.KindPkg && c.Action.Mutates() &&
-		c.From != nil && c.To != nil && c.From.Package != nil && c.To.Package != nil
+		c.From != nil && c.To != nil && c.From.Package() != nil && c.To.Package() != nil
 }
 
 // installsVersion reports whether a change installs a version of a package that is not installed now.
 func (c Change) installsVersion() bool {
-	return c.packageChange() && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version
+	return c.packageChange() && c.To.Package().Version != "" && c.To.Package().Version != c.From.Package().Version
 }
 
 // Purges returns the changes that delete configuration or data of a package. An apply needs the
@@ -63,7 +63,7 @@ func (c Change) installsVersion() bool {
 func (p *Plan) Purges() []Change {
 	var out []Change
 	for _, c := range p.Irreversible() {
-		if c.packageChange() && c.To.Package.Purged {
+		if c.packageChange() && c.To.Package().Purged {
 			out = append(out, c)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func moves(name string, action plan.Action, step, applied string, from, to image.Package) plan.Change {
 	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: line(step), Applied: line(applied),
 		Source: "fettle.hcl:7",
-		From:   &image.Image{Package: &from}, To: &image.Image{Package: &to}}
+		From:   new(image.Of(&from)), To: new(image.Of(&to))}
 }
 
 func installed(version string) image.Package { return image.Package{Version: version, Status: "ii"} }
@@ -40,7 +40,7 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 	}
 	files, both := image.Remains{Conffiles: []string{"/etc/a"}},
 		image.Remains{Conffiles: []string{"/etc/a"}, Dirs: []string{"/var/a"}}
-	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package.AlsoChanged = also; return c }
+	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package().AlsoChanged = also; return c }
 	along := func(all map[string]plan.AlongsideChange) plan.PackageAnswers { return plan.PackageAnswers{Along: all} }
 	for what, c := range map[string]struct {
 		change             plan.Change

@@ -17,7 +17,7 @@ func copyStep(digit, rest string) string {
 }
 
 func content(digit string) image.Image {
-	return image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Digest: "sha256:" + strings.Repeat(digit, 64)}}
+	return image.Of(&image.File{Type: image.Regular, Mode: 0o644, Digest: "sha256:" + strings.Repeat(digit, 64)})
 }
 
 // TestPassedPhases: a host is past a phase if each address that a later phase writes again was applied by it, or has its
@@ -31,7 +31,7 @@ func TestPassedPhases(t *testing.T) {
 		passed   bool
 	}{
 		"nothing comes later":       {"", content("c"), false, true, true},
-		"not begun":                 {"", image.Image{File: &image.File{Type: image.Absent}}, true, true, false},
+		"not begun":                 {"", image.Of(&image.File{Type: image.Absent}), true, true, false},
 		"applied in this phase":     {copyStep("a", ""), content("a"), true, true, false},
 		"applied in a later one":    {copyStep("b", " phase=2"), content("a"), true, true, true},
 		"found as later":            {copyStep("a", ""), content("b"), true, true, true},
@@ -126,33 +126,33 @@ func TestSummaryOfAPlan(t *testing.T) {
 // another type is left as it is.
 func TestMetadataAsItWas(t *testing.T) {
 	const acl, capability = "system.posix_acl_access", "security.capability"
-	then := image.Image{File: &image.File{Type: image.Regular, UID: 1, GID: 2, Mode: 0o600, Attrs: 16,
-		Digest: "sha256:old", Xattrs: map[string][]byte{acl: []byte("then")}}}
-	now := image.Image{File: &image.File{Type: image.Regular, UID: 3, GID: 4, Mode: 0o644, Digest: "sha256:new",
-		Xattrs: map[string][]byte{acl: []byte("now"), capability: []byte("c")}}}
-	got := plan.WithEarlierMetadata(now, then).File
+	then := image.Of(&image.File{Type: image.Regular, UID: 1, GID: 2, Mode: 0o600, Attrs: 16,
+		Digest: "sha256:old", Xattrs: map[string][]byte{acl: []byte("then")}})
+	now := image.Of(&image.File{Type: image.Regular, UID: 3, GID: 4, Mode: 0o644, Digest: "sha256:new",
+		Xattrs: map[string][]byte{acl: []byte("now"), capability: []byte("c")}})
+	got := plan.WithEarlierMetadata(now, then).File()
 	if got.UID != 1 || got.GID != 2 || got.Mode != 0o600 || got.Attrs != 16 || got.Digest != "sha256:new" ||
 		string(got.Xattrs[acl]) != "then" || string(got.Xattrs[capability]) != "c" {
 		t.Errorf("%+v", got)
 	}
-	if string(now.File.Xattrs[acl]) != "now" {
+	if string(now.File().Xattrs[acl]) != "now" {
 		t.Error("what is observed has changed")
 	}
-	then.File.Xattrs, now.File.Xattrs = map[string][]byte{acl: []byte("then")}, nil
-	if got := plan.WithEarlierMetadata(now, then).File; string(got.Xattrs[acl]) != "then" {
+	then.File().Xattrs, now.File().Xattrs = map[string][]byte{acl: []byte("then")}, nil
+	if got := plan.WithEarlierMetadata(now, then).File(); string(got.Xattrs[acl]) != "then" {
 		t.Errorf("%+v", got)
 	}
-	then.File.Xattrs, now.File.Xattrs = nil, map[string][]byte{acl: []byte("now")}
-	if got := plan.WithEarlierMetadata(now, then).File; len(got.Xattrs) != 0 {
+	then.File().Xattrs, now.File().Xattrs = nil, map[string][]byte{acl: []byte("now")}
+	if got := plan.WithEarlierMetadata(now, then).File(); len(got.Xattrs) != 0 {
 		t.Errorf("%+v", got)
 	}
-	for what, other := range map[string]image.Image{"a directory": {File: &image.File{Type: image.Directory}},
+	for what, other := range map[string]image.Image{"a directory": image.Of(&image.File{Type: image.Directory}),
 		"nothing": {}} {
-		if got := plan.WithEarlierMetadata(now, other); got.File != now.File {
-			t.Errorf("%s: %+v", what, got.File)
+		if got := plan.WithEarlierMetadata(now, other); got.File() != now.File() {
+			t.Errorf("%s: %+v", what, got.File())
 		}
 	}
-	if got := plan.WithEarlierMetadata(image.Image{}, then); got.File != nil {
+	if got := plan.WithEarlierMetadata(image.Image{}, then); got.File() != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -57,13 +57,6 @@ func (a Action) Mutates() bool {
 	return false
 }
 
-// Difference is one property in which the observed state differs from the desired state.
-type Difference struct {
-	Field string `json:"field"` // mode, owner, content, version, active, …
-	Old   string `json:"old"`
-	New   string `json:"new"`
-}
-
 // Change is one line of a plan.
 type Change struct {
 	Action Action    `json:"action"`
@@ -91,8 +84,8 @@ type Change struct {
 	WholeFile *WholeFile `json:"whole,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
-	Why         string       `json:"why"`
-	Differences []Difference `json:"differences,omitempty"`
+	Why         string             `json:"why"`
+	Differences []image.Difference `json:"differences,omitempty"`
 	// Diff is a unified diff of text content, computed by the caller; it can be "". Binary reports
 	// that the content is not text.
 	Diff   string `json:"diff,omitempty"`

@@ -34,7 +34,7 @@ func inWords(need addr.Addr) string {
 // restores an earlier state.
 func provides(c Change, need addr.Addr) int {
 	s := c.Step
-	gone := c.Shown() == Remove || s.Absent() || c.To != nil && c.To.Known() && absent(*c.To)
+	gone := c.Shown() == Remove || s.Absent() || c.To != nil && c.To.Known() && c.To.Absent()
 	if !c.Action.Mutates() || c.Action == Purge || gone {
 		return never
 	}
@@ -67,12 +67,12 @@ func provides(c Change, need addr.Addr) int {
 // version, and not with a change of the hold only.
 func packageProvides(c Change, need addr.Addr) int {
 	switch from, to := c.From, c.To; {
-	case from == nil || to == nil || from.Package == nil || to.Package == nil || from.Package.Version == "":
+	case from == nil || to == nil || from.Package() == nil || to.Package() == nil || from.Package().Version == "":
 		if alike(c.Addr.Name(), stem(need)) {
 			return likely
 		}
 		return possibly
-	case from.Package.Version == to.Package.Version && !from.Package.Unfinished():
+	case from.Package().Version == to.Package().Version && !from.Package().Unfinished():
 		return never
 	}
 	return maybe
@@ -150,7 +150,7 @@ func under(p, dir string) bool {
 func pathProvides(c Change, s step.Step, need addr.Addr) bool {
 	p := c.Addr.Path()
 	whole := s.Verb == step.Link ||
-		c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
+		c.To != nil && c.To.File() != nil && (c.To.File().Type == image.Symlink || c.To.File().Tree != "")
 	around := func(d string) bool { return under(d, p) }
 	switch need.Kind() {
 	case addr.KindFile:

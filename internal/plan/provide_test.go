@@ -8,7 +8,7 @@ import (
 )
 
 func packageIs(version, status string) *image.Image {
-	return &image.Image{Package: &image.Package{Version: version, Status: status}}
+	return new(image.Of(&image.Package{Version: version, Status: status}))
 }
 
 // TestProvides: how likely a change provides what a later step needs.
@@ -18,7 +18,7 @@ func TestProvides(t *testing.T) {
 		return Change{Action: Update, Addr: addr.Addr("edit:" + p + "#line:x"), Step: parse(line)}
 	}
 	tool := addr.New(addr.KindProgram, "tool")
-	tree := &image.Image{File: &image.File{Type: image.Directory, Tree: "sha256:t"}}
+	tree := new(image.Of(&image.File{Type: image.Directory, Tree: "sha256:t"}))
 	link := pathOf(image.Symlink)
 	command := func(line string) Change { return Change{Action: Run, Addr: run, Step: parse("EXEC x " + line)} }
 	path := func(p string, to *image.Image) Change {
@@ -136,7 +136,7 @@ func TestKnownToLack(t *testing.T) {
 		return []TreeFile{{Rel: "a", File: image.File{Type: image.Regular}},
 			{Rel: "l", File: image.File{Type: image.Symlink}}}
 	}
-	tree := Change{Addr: "file:/d", To: &image.Image{File: &image.File{Type: image.Directory, Tree: "sha256:t"}}}
+	tree := Change{Addr: "file:/d", To: new(image.Of(&image.File{Type: image.Directory, Tree: "sha256:t"}))}
 	for what, c := range map[string]struct {
 		kept   func(string) []TreeFile
 		change Change

@@ -24,11 +24,12 @@ func (m *providers) provider(need addr.Addr) (by Change, sure int) {
 // knownToLack reports whether a path is missing in a directory that is restored: the content of the
 // stored directory is known.
 func (m *providers) knownToLack(c Change, need addr.Addr) bool {
-	if m.in.StoredTree == nil || c.To == nil || c.To.File == nil || c.To.File.Tree == "" || need.Kind() != addr.KindFile {
+	if m.in.StoredTree == nil || c.To == nil || c.To.File() == nil || c.To.File().Tree == "" ||
+		need.Kind() != addr.KindFile {
 		return false
 	}
 	rel, below := strings.CutPrefix(need.Name(), c.Addr.Path()+"/")
-	return below && !slices.ContainsFunc(m.in.StoredTree(c.To.File.Tree),
+	return below && !slices.ContainsFunc(m.in.StoredTree(c.To.File().Tree),
 		func(k TreeFile) bool { return k.Rel == rel || k.File.Type == image.Symlink && under(rel, k.Rel) })
 }
 

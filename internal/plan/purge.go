@@ -13,10 +13,10 @@ import (
 // it restores each path that runs have changed since to the image that they found, and leaves all
 // other paths unchanged.
 func (m *restoration) purge(s step.Step, now image.Image) {
-	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil || m.in.Goal != nil {
+	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File() == nil || m.in.Goal != nil {
 		return
 	}
-	for _, name := range m.entries(s.Path(), *now.File) {
+	for _, name := range m.entries(s.Path(), *now.File()) {
 		p := path.Join(s.Path(), name)
 		a := addr.File(p)
 		if m.refusals.paths[p] || m.changed[a] || m.wanted[a] { // the step that removes it does so

@@ -34,7 +34,7 @@ func (m *restoration) released(s step.Step, by addr.Addr) bool {
 // step need not set its owner or mode, but the entry has the directory that was found. It returns nil
 // in all other cases.
 func (m *index) directoryThen(s step.Step, now image.Image) *image.Image {
-	if m.in.Goal == nil || s.Verb != step.Mkdir || !absent(now) {
+	if m.in.Goal == nil || s.Verb != step.Mkdir || !now.Absent() {
 		return nil
 	}
 	i := slices.IndexFunc(m.in.Goal.Entries, func(e journal.Entry) bool { return e.Addr == s.Addr() })
@@ -43,12 +43,12 @@ func (m *index) directoryThen(s step.Step, now image.Image) *image.Image {
 	}
 	e := m.in.Goal.Entries[i]
 	for _, was := range []*image.Image{e.Adopted, e.Origin} {
-		if was == nil || was.File == nil || was.File.Type != image.Directory {
+		if was == nil || was.File() == nil || was.File().Type != image.Directory {
 			continue
 		}
-		f := *was.File
+		f := *was.File()
 		f.Tree, f.Entries = "", nil
-		if to, err := m.in.Rules.Target(s, image.Image{File: &f}); err == nil {
+		if to, err := m.in.Rules.Target(s, image.Of(&f)); err == nil {
 			return &to
 		}
 	}

@@ -41,7 +41,7 @@ func TestPartsOfPurgedFiles(t *testing.T) {
 // TestDirectoriesWithOthers: a directory that is removed contains others unless this plan removes
 // everything in it.
 func TestDirectoriesWithOthers(t *testing.T) {
-	dir := image.Image{File: &image.File{Type: image.Directory, Entries: []string{"a", "b"}}}
+	dir := image.Of(&image.File{Type: image.Directory, Entries: []string{"a", "b"}})
 	for what, c := range map[string]struct {
 		now    image.Image
 		change func(m *maker)
@@ -62,7 +62,7 @@ func TestDirectoriesWithOthers(t *testing.T) {
 		"a file deeper in it": {*pathOf(image.Directory), func(m *maker) {
 			m.leaves["/d/c/e"] = image.Regular
 		}, false},
-		"a file": {image.Image{File: &image.File{Type: image.Regular, Entries: []string{"a"}}}, func(*maker) {},
+		"a file": {image.Of(&image.File{Type: image.Regular, Entries: []string{"a"}}), func(*maker) {},
 			false},
 		"a package": {*packageIs("1", "ii"), func(*maker) {}, false},
 	} {
@@ -86,7 +86,7 @@ func TestReasonToStay(t *testing.T) {
 	}
 	adopted := first("RM /d/f", nil, 2)
 	adopted.Adopted = pathOf(image.Absent)
-	removed := &image.Image{File: &image.File{Type: image.Directory, Tree: "t"}}
+	removed := new(image.Of(&image.File{Type: image.Directory, Tree: "t"}))
 	for what, c := range map[string]struct {
 		e       journal.Entry
 		applied journal.Entry
@@ -118,7 +118,7 @@ func TestReasonToStay(t *testing.T) {
 // if that is known. The time of a directory depends on its entries and does not count.
 func TestRestoredAlready(t *testing.T) {
 	at := func(t image.FileType, mtime int64) image.Image {
-		return image.Image{File: &image.File{Type: t, MTime: mtime}}
+		return image.Of(&image.File{Type: t, MTime: mtime})
 	}
 	for what, c := range map[string]struct {
 		now, then image.Image
@@ -143,7 +143,7 @@ func TestRestoredAlready(t *testing.T) {
 // entries of an applied directory are drift.
 func TestPurgedEntries(t *testing.T) {
 	const line = "MKDIR /d purge=true"
-	now := image.Image{File: &image.File{Type: image.Directory, Entries: []string{"mine", "other", "gone", "listed"}}}
+	now := image.Of(&image.File{Type: image.Directory, Entries: []string{"mine", "other", "gone", "listed"}})
 	for what, c := range map[string]struct {
 		line   string
 		now    image.Image

@@ -58,15 +58,15 @@ func (m *removals) madeAfterPurge(e journal.Entry) bool {
 // directories now, from the top. They are removed before the path.
 func (m *removals) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.Entry {
 	var out []journal.Entry
-	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
+	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File() == nil || e.Origin.Absent() {
 		return nil
 	}
 	for d := range parents(e.Addr.Path()) {
 		a := addr.File(d)
 		up, managed := m.now[a]
-		now := m.in.Observed[a].File
+		now := m.in.Observed[a].File()
 		if !managed || m.wanted[a] || early[a] || now == nil || now.Type == image.Directory ||
-			up.Origin == nil || up.Origin.File == nil || up.Origin.File.Type != image.Directory || up.Origin.File.Tree != "" {
+			up.Origin == nil || !isDirectory(up.Origin.File()) || up.Origin.File().Tree != "" {
 			continue
 		}
 		early[a] = true
@@ -117,25 +117,25 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	c.From, c.To = &from, &to
 	p := e.Addr.Path()
 	others, theirs := m.holdsOthers(p, from), ofOthers(e, from, to)
-	restores := to.File != nil && (to.File.Type != image.Absent || others || theirs)
+	restores := to.File() != nil && (to.File().Type != image.Absent || others || theirs)
 	if dir := m.purgedBy(e.Addr); dir != "" && !m.refusals.paths[p] && restores {
 		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.Stored()
-		c.To = &image.Image{File: &image.File{Type: image.Absent}}
+		c.To = new(image.Of(&image.File{Type: image.Absent}))
 		c.Why += ", and its directory is purged"
 	}
 	if theirs && c.Action == Remove {
 		m.forget(c, "others created it since, so it stays")
 		return
 	}
-	if to.File != nil && to.File.Tree != "" && isDirectory(from.File) && c.Action == Remove {
+	if to.File() != nil && to.File().Tree != "" && isDirectory(from.File()) && c.Action == Remove {
 		m.removeAround(c, e)
 		return
 	}
 	m.tellByHand(&c, e)
 	if back := m.backWithTree(p, from, to); back != nil {
-		from = image.Image{File: back}
+		from = image.Of(back)
 	}
-	c.Differences = m.differences(*c.From, *c.To)
+	c.Differences = c.To.Differences(*c.From, m.in.Rules)
 	if putBack(from, *c.To) && !m.takesFile(from, to, p) {
 		c = alreadyRemoved(c)
 	}
@@ -147,14 +147,14 @@ func (m *removals) revert(c Change, e journal.Entry) {
 		m.refusals.blocked(c, err)
 		return
 	}
-	m.remain[p] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
+	m.remain[p] = others && c.Action == Remove && to.File() != nil && to.File().Type == image.Absent
 	m.removeInTurn(c)
 }
 
 // backWithTree returns the object that returns to an absent path with a directory that this plan restores with its
 // content; nil if none does. If the path must be absent, this plan removes the object again.
 func (m *removals) backWithTree(p string, from, to image.Image) *image.File {
-	if from.File == nil || to.File == nil || !absent(from) || !absent(to) {
+	if from.File() == nil || to.File() == nil || !from.Absent() || !to.Absent() {
 		return nil
 	}
 	return storedAt(p, m.changed, m.trees, m.in.StoredTree)
@@ -163,7 +163,7 @@ func (m *removals) backWithTree(p string, from, to image.Image) *image.File {
 // ofOthers reports whether an object exists at a path that was absent before fettle and must be absent. Others
 // created it, or an earlier rollback left it to them.
 func ofOthers(e journal.Entry, from, to image.Image) bool {
-	return e.Step.Verb == step.Rm && exists(from.File) && to.File != nil && absent(to)
+	return e.Step.Verb == step.Rm && exists(from.File()) && to.File() != nil && to.Absent()
 }
 
 // alreadyRemoved returns the change of an object that has the image of its removal already.
@@ -178,7 +178,7 @@ func alreadyRemoved(c Change) Change {
 
 // removeInTurn adds a removal, or delays it until a directory that it needs exists.
 func (m *removals) removeInTurn(c Change) {
-	if c.To.Region != nil && c.To.Region.FileAbsent {
+	if c.To.Region() != nil && c.To.Region().FileAbsent {
 		m.going[c.Addr.Path()] = true
 	}
 	if m.awaits(c) {
@@ -191,7 +191,7 @@ func (m *removals) removeInTurn(c Change) {
 // holdsOthers reports whether a removed directory contains a path that this plan does not remove, or that it
 // restores.
 func (m *forecast) holdsOthers(p string, now image.Image) bool {
-	return isDirectory(now.File) && len(m.remaining(p, now.File.Entries)) > 0
+	return isDirectory(now.File()) && len(m.remaining(p, now.File().Entries)) > 0
 }
 
 // untouchedSince returns why an address that fettle found in sync stays. It can be attributed to the
@@ -201,7 +201,7 @@ func (m *removals) untouchedSince(e journal.Entry) string {
 		return "fettle removed it with a directory above it"
 	}
 	for _, o := range m.in.Applied.Entries {
-		installed := o.Origin != nil && o.Origin.Package != nil && o.Origin.Package.Version == ""
+		installed := o.Origin != nil && o.Origin.Package() != nil && o.Origin.Package().Version == ""
 		if o.FirstRun <= e.FirstRun && (installed || o.Addr.Kind() == addr.KindExec) {
 			return "fettle did not change it, so there is nothing to undo"
 		}
@@ -212,7 +212,7 @@ func (m *removals) untouchedSince(e journal.Entry) string {
 // goneWithTree reports whether fettle removed a directory above a path with its content.
 func (m *removals) goneWithTree(p string) bool {
 	for d := range parents(p) {
-		if o := m.now[addr.File(d)].Origin; o != nil && o.File != nil && o.File.Tree != "" {
+		if o := m.now[addr.File(d)].Origin; o != nil && o.File() != nil && o.File().Tree != "" {
 			return true
 		}
 	}
@@ -229,7 +229,7 @@ func (m *removals) purgedBy(a addr.Addr) addr.Addr {
 // takesFile reports whether the removal of a region also removes its file, which was absent before
 // fettle and has no other content now.
 func (m *removals) takesFile(from, to image.Image, p string) bool {
-	return from.Region != nil && to.Region != nil && from.Region.Leaves(*to.Region) &&
+	return from.Region() != nil && to.Region() != nil && from.Region().Leaves(*to.Region()) &&
 		!m.sharedRegion(p) && !m.wanted[addr.New(addr.KindMeta, p)]
 }
 
@@ -250,8 +250,8 @@ func (m *removals) emptied(s step.Step) {
 // removeExec plans the removal of a command, which runs its undo. If the last version of the command
 // has no undo, the undo of the newest version with an undo runs.
 func (m *removals) removeExec(c Change, e journal.Entry) {
-	c.From = &image.Image{Exec: &image.Exec{Known: true, Done: true}}
-	c.To = &image.Image{Exec: &image.Exec{Known: true}}
+	c.From = new(image.Of(&image.Exec{Known: true, Done: true}))
+	c.To = new(image.Of(&image.Exec{Known: true}))
 	switch {
 	case e.Step.Get("undo") != "":
 	case !e.Undo.IsZero():

@@ -31,7 +31,7 @@ func (m *restoration) inTurn(c Change) { m.inTurnIn("/", c) }
 
 // inTurnIn is inTurn for a path below top. It waits only for a directory below top.
 func (m *restoration) inTurnIn(top string, c Change) {
-	if c.To.File != nil && c.To.File.Type == image.Absent {
+	if c.To.File() != nil && c.To.Absent() {
 		m.add(c)
 		return
 	}
@@ -116,7 +116,7 @@ func (m *restoration) restoreIn(top, p string, to image.File, why string) {
 		return
 	}
 	a := addr.File(p)
-	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Captured: true}
+	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: new(image.Of(&to)), Captured: true}
 	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.Stored()
 	if to.Type == image.Directory {
 		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.Stored()
@@ -133,7 +133,7 @@ func (m *restoration) restoreIn(top, p string, to image.File, why string) {
 	case err != nil:
 		m.refusals.blocked(c, err)
 	default:
-		c.Differences = m.differences(*c.From, *c.To)
+		c.Differences = c.To.Differences(*c.From, m.in.Rules)
 		m.inTurnIn(top, c)
 	}
 }
@@ -162,7 +162,7 @@ func (m *restoration) missingOf(dir, tree string) []TreeFile {
 // goneBefore reports whether a path was absent when it became managed, and no run has changed it
 // since. If fettle had removed it with a directory, the stored tree contains it.
 func goneBefore(e journal.Entry) bool {
-	return e.Origin == nil && e.Adopted != nil && absent(*e.Adopted)
+	return e.Origin == nil && e.Adopted != nil && e.Adopted.Absent()
 }
 
 // ownedAbove reports whether a path between dir and p has an owner other than the stored tree and is

@@ -12,8 +12,8 @@ import (
 // earlier state is a restore, and a command that restarts the host is a reboot.
 func (c Change) Shown() Action {
 	switch {
-	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) &&
-		(c.To.Unit == nil || c.To.Unit.Loaded):
+	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec() == nil && !c.To.Absent() &&
+		(c.To.Unit() == nil || c.To.Unit().Loaded):
 		return Restore
 	case c.Action == Run && reboots(c.Step):
 		return Reboot

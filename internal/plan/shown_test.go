@@ -8,7 +8,7 @@ import (
 )
 
 func TestShown(t *testing.T) {
-	file := func(t image.FileType) *image.Image { return &image.Image{File: &image.File{Type: t}} }
+	file := func(t image.FileType) *image.Image { return new(image.Of(&image.File{Type: t})) }
 	for _, c := range []struct {
 		change Change
 		want   Action
@@ -16,11 +16,11 @@ func TestShown(t *testing.T) {
 		{Change{Action: Remove, To: file(image.Absent)}, Remove},
 		{Change{Action: Remove, To: file(image.Regular)}, Restore},
 		{Change{Action: Remove, To: &image.Image{}}, Remove},
-		{Change{Action: Remove, To: &image.Image{Package: &image.Package{}}}, Remove},
-		{Change{Action: Remove, To: &image.Image{Package: &image.Package{Version: "1"}}}, Restore},
-		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{}}}, Remove},
-		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{Loaded: true}}}, Restore},
-		{Change{Action: Remove, To: &image.Image{Exec: &image.Exec{Known: true}}}, Remove},
+		{Change{Action: Remove, To: new(image.Of(&image.Package{}))}, Remove},
+		{Change{Action: Remove, To: new(image.Of(&image.Package{Version: "1"}))}, Restore},
+		{Change{Action: Remove, To: new(image.Of(&image.Unit{}))}, Remove},
+		{Change{Action: Remove, To: new(image.Of(&image.Unit{Loaded: true}))}, Restore},
+		{Change{Action: Remove, To: new(image.Of(&image.Exec{Known: true}))}, Remove},
 		{Change{Action: Run, Step: parse("EXEC r shutdown -r +5")}, Reboot},
 		{Change{Action: Run, Step: parse("EXEC r shutdown -hr now")}, Reboot},
 		{Change{Action: Run, Step: parse("EXEC r shutdown --reboot +5")}, Reboot},

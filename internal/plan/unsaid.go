@@ -15,41 +15,41 @@ func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (im
 	if s.Verb == step.Pkg && m.in.Goal == nil {
 		return withoutUnsaidHold(s, old, now, e.Origin)
 	}
-	if s.Verb != step.Mkdir || old.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil || !isDirectory(now.File) {
+	if s.Verb != step.Mkdir || old.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil || !isDirectory(now.File()) {
 		return now, false
 	}
 	was, err := m.in.Rules.Target(old, now)
-	if err != nil || !isDirectory(was.File) {
+	if err != nil || !isDirectory(was.File()) {
 		return now, false
 	}
 	origin := image.File{Mode: 0o755}
-	if isDirectory(e.Origin.File) {
-		origin = *e.Origin.File
+	if isDirectory(e.Origin.File()) {
+		origin = *e.Origin.File()
 	}
 	gone := func(key string) bool { return old.Get(key) != "" && s.Get(key) == "" }
-	f := *now.File
-	if gone("owner") && f.UID == was.File.UID {
+	f := *now.File()
+	if gone("owner") && f.UID == was.File().UID {
 		f.UID = origin.UID
 	}
-	if gone("group") && f.GID == was.File.GID {
+	if gone("group") && f.GID == was.File().GID {
 		f.GID = origin.GID
 	}
-	if gone("mode") && f.Mode == was.File.Mode {
+	if gone("mode") && f.Mode == was.File().Mode {
 		f.Mode = origin.Mode
 	}
-	return image.Image{File: &f}, f.UID != now.File.UID || f.GID != now.File.GID || f.Mode != now.File.Mode
+	return image.Of(&f), f.UID != now.File().UID || f.GID != now.File().GID || f.Mode != now.File().Mode
 }
 
 func withoutUnsaidHold(s, old step.Step, now image.Image, origin *image.Image) (image.Image, bool) {
 	said, was := old.Lookup("held")
 	_, is := s.Lookup("held")
-	if !was || is || now.Package == nil || now.Package.Version == "" || origin == nil || origin.Package == nil {
+	if !was || is || now.Package() == nil || now.Package().Version == "" || origin == nil || origin.Package() == nil {
 		return now, false
 	}
-	if now.Package.Held != (said == "true") || now.Package.Held == origin.Package.Held {
+	if now.Package().Held != (said == "true") || now.Package().Held == origin.Package().Held {
 		return now, false
 	}
-	p := *now.Package
-	p.Held = origin.Package.Held
-	return image.Image{Package: &p}, true
+	p := *now.Package()
+	p.Held = origin.Package().Held
+	return image.Of(&p), true
 }

@@ -14,9 +14,9 @@ type bare struct{}
 
 func (bare) Target(s step.Step, now image.Image) (image.Image, error) {
 	if s.Verb == step.Pkg {
-		return image.Image{Package: &image.Package{Version: "1"}}, nil
+		return image.Of(&image.Package{Version: "1"}), nil
 	}
-	return image.Image{File: &image.File{Type: image.Absent}}, nil
+	return image.Of(&image.File{Type: image.Absent}), nil
 }
 func (bare) Irreversible(step.Step, image.Image, image.Image) string { return "" }
 func (bare) UserName(uint32) string                                  { return "root" }
@@ -30,9 +30,9 @@ func TestAbsenceBehindAPackage(t *testing.T) {
 		t.Fatal(ds)
 	}
 	for _, installed := range []string{"", "1"} {
-		absent := image.Image{File: &image.File{Type: image.Absent}}
+		absent := image.Of(&image.File{Type: image.Absent})
 		p, ds := plan.Make(plan.Input{Desired: list, Rules: bare{}, Repair: true, Observed: map[addr.Addr]image.Image{
-			list[0].Addr(): absent, list[1].Addr(): {Package: &image.Package{Version: installed}}, list[2].Addr(): absent}})
+			list[0].Addr(): absent, list[1].Addr(): image.Of(&image.Package{Version: installed}), list[2].Addr(): absent}})
 		if len(ds) > 0 || len(p.Changes) != 3 {
 			t.Fatal(ds, p.Changes)
 		}

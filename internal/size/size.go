@@ -81,3 +81,18 @@ func Text(n int64) string {
 	}
 	return "0"
 }
+
+// Rounded formats a number of bytes for display: 512 B, 1.5 KiB, 3.0 MiB.
+func Rounded(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n), ""
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		v, unit = v/1024, u
+		if v < 1024 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}

@@ -63,8 +63,8 @@ func (x *planner) leftAt(at string, entries []journal.Entry, read map[int]map[st
 	if f, ok := read[last.Run][at]; ok {
 		return f, true
 	}
-	if last.Adopted != nil && last.Adopted.File != nil {
-		return *last.Adopted.File, true
+	if last.Adopted != nil && last.Adopted.File() != nil {
+		return *last.Adopted.File(), true
 	}
 	return fromOrigin(last)
 }
@@ -72,10 +72,10 @@ func (x *planner) leftAt(at string, entries []journal.Entry, read map[int]map[st
 // fromOrigin returns the attributes that an entry must have if its journal is removed.
 // The original attributes are kept, except capabilities of different content.
 func fromOrigin(e journal.Entry) (image.File, bool) {
-	if e.Origin == nil || e.Origin.File == nil || e.Addr.Kind() != addr.KindFile {
+	if e.Origin == nil || e.Origin.File() == nil || e.Addr.Kind() != addr.KindFile {
 		return image.File{}, false
 	}
-	f := *e.Origin.File
+	f := *e.Origin.File()
 	if f.Type == image.Absent || f.Type == image.Symlink {
 		return image.File{}, true
 	}
@@ -94,8 +94,8 @@ func (x *planner) left(run int) map[string]image.File {
 		return out
 	}
 	for _, r := range recs {
-		if r.Kind == journal.Move && !r.Back && r.To != nil && r.To.File != nil {
-			out[r.Path] = *r.To.File
+		if r.Kind == journal.Move && !r.Back && r.To != nil && r.To.File() != nil {
+			out[r.Path] = *r.To.File()
 		}
 	}
 	return out
@@ -105,18 +105,18 @@ func (x *planner) left(run int) map[string]image.File {
 const flags = host.AttrImmutable | host.AttrAppend | 0x8 | 0x40 | 0x80
 
 // differentAttributes compares the attributes of the kinds that were asked for.
-func differentAttributes(left, now image.File, kinds []string) []plan.Difference {
-	var out []plan.Difference
+func differentAttributes(left, now image.File, kinds []string) []image.Difference {
+	var out []image.Difference
 	for _, kind := range kinds {
 		if kind == "flags" {
 			if a, b := left.Attrs&flags, now.Attrs&flags; a != b {
-				out = append(out, plan.Difference{Field: kind, Old: fmt.Sprintf("%#x", b), New: fmt.Sprintf("%#x", a)})
+				out = append(out, image.Difference{Field: kind, Old: fmt.Sprintf("%#x", b), New: fmt.Sprintf("%#x", a)})
 			}
 			continue
 		}
 		a, b := ofKind(left.Xattrs, kind), ofKind(now.Xattrs, kind)
 		if !maps.EqualFunc(a, b, bytes.Equal) {
-			out = append(out, plan.Difference{Field: kind, Old: named(b, a), New: named(a, b)})
+			out = append(out, image.Difference{Field: kind, Old: named(b, a), New: named(a, b)})
 		}
 	}
 	return out

@@ -105,11 +105,11 @@ func tellsBefore(rec journal.Record) bool {
 // withHome adds the image of a later removed home directory to the first image of an
 // account.
 func withHome(first, later image.Image) image.Image {
-	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil ||
-		later.User.Home != first.User.Home {
+	if first.User() == nil || !first.User().Present || first.User().HomeDir != nil || later.User() == nil ||
+		later.User().Home != first.User().Home {
 		return first
 	}
-	u := *first.User
-	u.HomeDir = later.User.HomeDir
-	return image.Image{User: &u}
+	u := *first.User()
+	u.HomeDir = later.User().HomeDir
+	return image.Of(&u)
 }

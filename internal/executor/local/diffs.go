@@ -15,11 +15,11 @@ import (
 func (x *planner) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() &&
+		if c.From == nil || c.To == nil || c.From.File() == nil || c.To.File() == nil || !c.Action.Mutates() &&
 			c.Action != plan.Drift {
 			continue
 		}
-		if c.From.File.Digest == c.To.File.Digest || c.From.File.Sealed != "" || c.To.File.Sealed != "" {
+		if c.From.File().Digest == c.To.File().Digest || c.From.File().Sealed != "" || c.To.File().Sealed != "" {
 			continue
 		}
 		x.diff(c, blobs)
@@ -28,8 +28,8 @@ func (x *planner) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 
 func (x *planner) diff(c *plan.Change, blobs map[string]kind.Blob) {
 	path := c.Addr.Path()
-	before, ok1 := x.onHost(path, *c.From.File)
-	after, ok2 := x.content(c.To.File.Digest, blobs)
+	before, ok1 := x.onHost(path, *c.From.File())
+	after, ok2 := x.content(c.To.File().Digest, blobs)
 	if !ok1 || !ok2 {
 		c.Binary = true
 		return

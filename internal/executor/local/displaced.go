@@ -18,7 +18,7 @@ func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.Packag
 	var going, come []*verb.GroupMove
 	for _, m := range packageMoves(p) {
 		switch {
-		case m.To.Package.Version == "":
+		case m.To.Package().Version == "":
 			going = append(going, m)
 		case slices.Contains(known, m.Step.Args[0]):
 			come = append(come, m)
@@ -73,8 +73,8 @@ func leaves(ctx context.Context, h host.Packages, moves []*verb.GroupMove) []str
 func packageMoves(p *plan.Plan) []*verb.GroupMove {
 	var out []*verb.GroupMove
 	for _, c := range p.Changes {
-		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil ||
-			c.To.Package == nil {
+		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package() == nil ||
+			c.To.Package() == nil {
 			continue
 		}
 		out = append(out, &verb.GroupMove{Step: c.StepOrApplied(), From: *c.From, To: *c.To, Hold: c.OwnsHold()})

@@ -23,21 +23,21 @@ type parts struct {
 func (e edited) move(rec journal.Record, repair, restored bool) {
 	f, known := e[rec.Path]
 	if !known {
-		f = &parts{WholeFile: plan.WholeFile{From: *rec.From.File, To: *rec.From.File}, restored: true}
+		f = &parts{WholeFile: plan.WholeFile{From: *rec.From.File(), To: *rec.From.File()}, restored: true}
 		e[rec.Path] = f
 	}
 	switch {
 	case f.restored && (repair || restored):
-		f.To = *rec.To.File
+		f.To = *rec.To.File()
 	case repair: // no version of the file has both the repair and the parts of the goal
 		f.broken = true
 	default:
 		f.restored = false
 	}
 	f.edits = f.edits || rec.Addr.Kind() == addr.KindEdit
-	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File.Sealed != "" || rec.To.File.Sealed != "" ||
-		!sameContent(*rec.From.File, f.From)
-	f.From = *rec.To.File
+	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File().Sealed != "" || rec.To.File().Sealed != "" ||
+		!sameContent(*rec.From.File(), f.From)
+	f.From = *rec.To.File()
 }
 
 // paths are all paths that runs changed.

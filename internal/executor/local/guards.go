@@ -141,10 +141,10 @@ func unanswered(changes []plan.Change) []string {
 
 // unasked is why the guards of a change were not asked, "" if they were.
 func unasked(c plan.Change) string {
-	if c.Action != plan.Run || c.Addr.Kind() != addr.KindExec || c.From == nil || c.From.Exec == nil {
+	if c.Action != plan.Run || c.Addr.Kind() != addr.KindExec || c.From == nil || c.From.Exec() == nil {
 		return ""
 	}
-	return c.From.Exec.GuardsNotRun
+	return c.From.Exec().GuardsNotRun
 }
 
 // onlyUnasked tells whether all that a plan changes are commands whose guards were not asked.

@@ -105,7 +105,7 @@ func (x *planner) foreign(seen *observed, images map[string]image.File, entries 
 // created reports whether nothing was at the path of an entry before fettle.
 func created(e journal.Entry) bool {
 	o := e.Origin
-	return o != nil && (o.File != nil && o.File.Type == image.Absent || o.Region != nil && o.Region.FileAbsent)
+	return o != nil && (o.File() != nil && o.File().Type == image.Absent || o.Region() != nil && o.Region().FileAbsent)
 }
 
 // firstOther returns the first path in a directory that is not one of ours, relative to it.

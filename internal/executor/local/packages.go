@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
@@ -59,12 +60,12 @@ func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan)
 	var changes []host.PackageChange
 	coming := p.OfferIndexes()
 	for _, i := range coming {
-		c := host.PackageChange{Name: p.Changes[i].Addr.Name(), Version: p.Changes[i].To.Package.Version}
-		if c.Version == pkg.Candidate {
+		c := host.PackageChange{Name: p.Changes[i].Addr.Name(), Version: p.Changes[i].To.Package().Version}
+		if c.Version == image.Candidate {
 			c.Version = ""
 		}
-		if p.Changes[i].From.Package.Held {
-			c.Held = &p.Changes[i].To.Package.Held
+		if p.Changes[i].From.Package().Held {
+			c.Held = &p.Changes[i].To.Package().Held
 		}
 		changes = append(changes, c)
 	}
@@ -90,7 +91,7 @@ func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.G
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.AlongsideChange{}
 	var going, coming []*verb.GroupMove
 	for _, m := range moves {
-		if m.To.Package.Version == "" {
+		if m.To.Package().Version == "" {
 			going = append(going, m)
 		} else {
 			coming = append(coming, m)
@@ -99,7 +100,7 @@ func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.G
 	for {
 		come := feasible(ctx, h, going, coming)
 		if len(going) == 0 && !slices.ContainsFunc(come,
-			func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) > 0 }) {
+			func(m *verb.GroupMove) bool { return len(m.To.Package().AlsoChanged) > 0 }) {
 			return
 		}
 		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, come))
@@ -137,7 +138,7 @@ func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupM
 		return coming
 	}
 	return slices.DeleteFunc(slices.Clone(coming),
-		func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) == 0 })
+		func(m *verb.GroupMove) bool { return len(m.To.Package().AlsoChanged) == 0 })
 }
 
 // stayFor omits each removal that makes an installation of the same plan impossible, and
@@ -148,7 +149,7 @@ func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMo
 	tied := len(coming) > 0 && possible(ctx, h, coming)
 	return slices.DeleteFunc(slices.Clone(going), func(g *verb.GroupMove) bool {
 		name := g.Step.Args[0]
-		if g.From.Package.Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) ||
+		if g.From.Package().Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) ||
 			!possible(ctx, h, []*verb.GroupMove{g}) {
 			return false
 		}
@@ -165,12 +166,12 @@ func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMo
 func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []string,
 	needed map[string][]string) []*verb.GroupMove {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *verb.GroupMove) bool {
-		if m.To.Package.Version != "" || m.From.Package.Version == "" {
+		if m.To.Package().Version != "" || m.From.Package().Version == "" {
 			return false
 		}
 		c := host.PackageChange{Name: m.Step.Args[0], Absent: true}
-		if m.From.Package.Held {
-			c.Held = &m.To.Package.Held
+		if m.From.Package().Held {
+			c.Held = &m.To.Package().Held
 		}
 		o, err := h.Outlook(ctx, []host.PackageChange{c}, nil)
 		if err != nil {

@@ -41,30 +41,30 @@ func newPast(kept func(string) []plan.TreeFile) *past {
 // was a rollback to the same goal: like a repair, it did not restore the image that it found.
 func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 	k := rec.Addr.Kind()
-	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File != nil {
-		p.add(rec.Addr.Path(), *rec.From.File, false)
+	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File() != nil {
+		p.add(rec.Addr.Path(), *rec.From.File(), false)
 	}
-	if rec.Kind != journal.Move || rec.Back || rec.From == nil || rec.From.File == nil || rec.To == nil ||
-		rec.To.File == nil ||
+	if rec.Kind != journal.Move || rec.Back || rec.From == nil || rec.From.File() == nil || rec.To == nil ||
+		rec.To.File() == nil ||
 		k != addr.KindFile && k != addr.KindEdit && k != addr.KindMeta {
 		return
 	}
 	p.parts.move(rec, did == plan.Repair, restored)
-	p.moves = append(p.moves, displacement{rec.Path, *rec.From.File, *rec.To.File})
+	p.moves = append(p.moves, displacement{rec.Path, *rec.From.File(), *rec.To.File()})
 	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
-	if did == plan.Remove && p.returned(rec.Path, *rec.To.File) {
+	if did == plan.Remove && p.returned(rec.Path, *rec.To.File()) {
 		delete(p.found, rec.Path)
 		delete(p.trees, rec.Path)
 		delete(p.whole, rec.Path)
 		delete(p.files, rec.Path) // later changes of its parts begin with the file that was found
 		return
 	}
-	was := *rec.From.File
+	was := *rec.From.File()
 	if did == plan.Repair || restored {
-		was = *rec.To.File
+		was = *rec.To.File()
 	}
 	p.add(rec.Path, was, k == addr.KindFile)
-	if tree := rec.To.File.Tree; tree != "" && rec.From.File.Type != image.Directory && !restored {
+	if tree := rec.To.File().Tree; tree != "" && rec.From.File().Type != image.Directory && !restored {
 		for _, in := range slices.Backward(p.kept(tree)) { // a directory after its content
 			p.add(path.Join(rec.Path, in.Rel), image.File{Type: image.Absent}, true)
 		}
@@ -187,7 +187,7 @@ func (p *past) inTree(at string) bool {
 }
 
 // same compares two images of a path, with the time of a file.
-func same(a, b image.File) bool { return a.Same(b) && (a.Type != image.Regular || a.MTime == b.MTime) }
+func same(a, b image.File) bool { return a.Same(&b) && (a.Type != image.Regular || a.MTime == b.MTime) }
 
 // overruled reports whether a directory between a stored directory and a path in it was
 // changed before the directory was stored. Then the image of the path follows from that
@@ -231,15 +231,15 @@ func (x *planner) lookWhole(seen *observed, paths []string) {
 				seen.failed[a] = err
 				continue
 			}
-			now = image.Image{File: &f}
+			now = image.Of(&f)
 		}
 		meta, err := capture.Metadata(x.host, p)
-		if err != nil || now.File == nil || now.File.Type != meta.Type {
+		if err != nil || now.File() == nil || now.File().Type != meta.Type {
 			continue
 		}
-		f := *now.File
+		f := *now.File()
 		f.Xattrs, f.Attrs = meta.Xattrs, meta.Attrs
-		seen.images[a] = image.Image{File: &f}
+		seen.images[a] = image.Of(&f)
 	}
 }
 
@@ -249,13 +249,13 @@ func (x *planner) inOrigins(entries []journal.Entry, wanted step.List) map[strin
 	out := map[string]image.File{}
 	keep := addrsOf(wanted)
 	for _, e := range entries {
-		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.PurgedBy == "" {
+		if e.Origin == nil || e.Origin.File() == nil || e.Origin.File().Tree == "" || keep[e.Addr] && e.PurgedBy == "" {
 			continue
 		}
 		if !keep[e.Addr] && !x.isDir(e.Addr.Path()) {
 			continue // it is restored in one piece
 		}
-		for _, k := range x.kept(e.Origin.File.Tree) {
+		for _, k := range x.kept(e.Origin.File().Tree) {
 			out[path.Join(e.Addr.Path(), k.Rel)] = k.File
 		}
 	}
@@ -268,10 +268,10 @@ func attributed(entries []journal.Entry, wanted step.List) []string {
 	var out []string
 	keep := addrsOf(wanted)
 	for _, e := range entries {
-		if e.Addr.Kind() != addr.KindFile || keep[e.Addr] || e.Origin == nil || e.Origin.File == nil {
+		if e.Addr.Kind() != addr.KindFile || keep[e.Addr] || e.Origin == nil || e.Origin.File() == nil {
 			continue
 		}
-		if f := e.Origin.File; len(f.Xattrs) > 0 || f.Attrs != 0 {
+		if f := e.Origin.File(); len(f.Xattrs) > 0 || f.Attrs != 0 {
 			out = append(out, e.Addr.Path())
 		}
 	}
@@ -293,9 +293,9 @@ func (x *planner) lookInto(seen *observed, entries []journal.Entry, wanted step.
 	keep := addrsOf(wanted)
 	for _, e := range entries {
 		x.lookAbove(seen, e)
-		now := seen.images[e.Addr].File
-		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory ||
-			now == nil || now.Type != image.Directory || now.Entries != nil || e.Origin.File.Type == image.Absent &&
+		now := seen.images[e.Addr].File()
+		if e.Origin == nil || e.Origin.File() == nil || e.Origin.File().Type == image.Directory ||
+			now == nil || now.Type != image.Directory || now.Entries != nil || e.Origin.File().Type == image.Absent &&
 			keep[e.Addr] {
 			continue
 		}
@@ -305,14 +305,14 @@ func (x *planner) lookInto(seen *observed, entries []journal.Entry, wanted step.
 			seen.failed[e.Addr] = err
 			continue
 		}
-		seen.images[e.Addr] = image.Image{File: &f}
+		seen.images[e.Addr] = image.Of(&f)
 	}
 }
 
 // lookAbove records which parents of a path that may be restored are no longer
 // directories.
 func (x *planner) lookAbove(seen *observed, e journal.Entry) {
-	file := e.Addr.Kind() == addr.KindFile && e.Origin != nil && e.Origin.File != nil && e.Origin.File.Type != image.Absent
+	file := e.Addr.Kind() == addr.KindFile && e.Origin != nil && e.Origin.File() != nil && !e.Origin.Absent()
 	if !file && e.Addr.Kind() != addr.KindEdit {
 		return
 	}
@@ -322,7 +322,7 @@ func (x *planner) lookAbove(seen *observed, e journal.Entry) {
 			continue
 		}
 		if f, err := capture.Look(x.host, d, x.trusted(false)); err == nil {
-			seen.images[a] = image.Image{File: &f}
+			seen.images[a] = image.Of(&f)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 		case plan.Create, plan.Update, plan.Repair, plan.Purge:
 			out = append(out, c)
 		case plan.Run:
-			if c.Addr.Kind() == addr.KindExec && c.From.Exec.GuardsNotRun == "" {
+			if c.Addr.Kind() == addr.KindExec && c.From.Exec().GuardsNotRun == "" {
 				out = append(out, c)
 			}
 		}

@@ -137,7 +137,7 @@ func (x *remembered) remember(key lookcache.Key, p *plan.Plan, steps step.List, 
 			}
 		case byLstat(s, img):
 			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" &&
-				img.File.Type == image.Directory})
+				img.File().Type == image.Directory})
 		default:
 			m.Rest = append(m.Rest, lookcache.Rest{Step: s, Source: s.Source, Image: img})
 		}
@@ -173,7 +173,7 @@ func (x *remembered) witnesses(v step.Verb) []string {
 func byLstat(s step.Step, img image.Image) bool {
 	switch s.Verb {
 	case step.Mkdir, step.Copy, step.Link, step.Rm:
-		return img.File != nil
+		return img.File() != nil
 	}
 	return false
 }
@@ -185,7 +185,7 @@ func (x *remembered) sure(p *lookcache.Path, images map[addr.Addr]image.Image, b
 	if p.Witness {
 		return x.witnessed(p, began)
 	}
-	f := images[addr.File(p.Path)].File
+	f := images[addr.File(p.Path)].File()
 	if f == nil || f.Type != p.Stat.Type || p.Racy(began) {
 		return false
 	}

@@ -63,7 +63,7 @@ func (v visible) note(i int, rec journal.Record) {
 // moved reports whether a move became visible and stayed visible.
 func (v visible) moved(i int) bool {
 	rec := v.recs[i]
-	if v.stays[rec.Path] && rec.To != nil && rec.To.File != nil && rec.To.File.Type == image.Absent {
+	if v.stays[rec.Path] && rec.To != nil && rec.To.File() != nil && rec.To.File().Type == image.Absent {
 		return false
 	}
 	return i >= v.undone[changeAt{rec.Change, rec.Path}] && (v.done[rec.Batch] || v.results[rec.Path])

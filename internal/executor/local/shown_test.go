@@ -24,7 +24,7 @@ func TestMovesThatStay(t *testing.T) {
 		{Kind: journal.Done, Batch: 5, Back: true},
 		{Kind: journal.Move, Change: 1, Path: "/stays", Batch: 6, Back: true},
 		{Kind: journal.Result, Change: 5, Path: "/was-back", Back: true},
-		{Kind: journal.Move, Change: 6, Path: "/others", Batch: 7, To: &image.Image{File: &image.File{Type: image.Absent}}},
+		{Kind: journal.Move, Change: 6, Path: "/others", Batch: 7, To: new(image.Of(&image.File{Type: image.Absent}))},
 		{Kind: journal.Note, Path: "/others", Text: "/others stays"},
 		{Kind: journal.Done, Batch: 7},
 	}

@@ -79,8 +79,8 @@ func (s *scope) add(c plan.Change) {
 	case addr.KindUser, addr.KindGroup, addr.KindMember:
 		s.accounts = true
 		for _, i := range []*image.Image{c.From, c.To, c.Earlier} {
-			if i != nil && i.User != nil && i.User.Home != "" {
-				s.addHome(i.User.Home)
+			if i != nil && i.User() != nil && i.User().Home != "" {
+				s.addHome(i.User().Home)
 			}
 		}
 		if c.Addr.Kind() == addr.KindUser {
@@ -97,7 +97,7 @@ func (s *scope) addHome(home string) {
 // isTree tells whether a change takes a directory away or brings one back, with
 // all that is in it.
 func isTree(c plan.Change) bool {
-	dir := func(i *image.Image) bool { return i != nil && i.File != nil && i.File.Type == image.Directory }
+	dir := func(i *image.Image) bool { return i != nil && i.File() != nil && i.File().Type == image.Directory }
 	goes := dir(c.From) && (!dir(c.To) || c.Action == plan.Purge)
 	comes := !dir(c.From) && (c.To == nil || dir(c.To) && c.Step.IsZero()) || c.Action == plan.Restore
 	return goes || comes
@@ -179,10 +179,10 @@ func accountFile(name string) bool {
 // TestTouchedTells: a run that did more than its plan says is noticed.
 func TestTouchedTells(t *testing.T) {
 	p := &plan.Plan{Changes: []plan.Change{
-		{Action: plan.Update, Addr: "file:/t/a", From: &image.Image{File: &image.File{Type: image.Regular}},
-			To: &image.Image{File: &image.File{Type: image.Regular}}},
-		{Action: plan.Remove, Addr: "file:/t/gone", From: &image.Image{File: &image.File{Type: image.Directory}},
-			To: &image.Image{File: &image.File{Type: image.Absent}}},
+		{Action: plan.Update, Addr: "file:/t/a", From: new(image.Of(&image.File{Type: image.Regular})),
+			To: new(image.Of(&image.File{Type: image.Regular}))},
+		{Action: plan.Remove, Addr: "file:/t/gone", From: new(image.Of(&image.File{Type: image.Directory})),
+			To: new(image.Of(&image.File{Type: image.Absent}))},
 		{Action: plan.Adopt, Addr: "file:/t/adopted"}, {Action: plan.Update, Addr: "user:u1"},
 		{Action: plan.Create, Addr: "pkg:p1"},
 	}}

@@ -112,7 +112,7 @@ func fill(to, now image.User, create host.NewUser) image.User {
 }
 
 func sameUser(a, b image.User) bool {
-	return image.Image{User: &a}.Same(image.Image{User: &b})
+	return image.Of(&a).Same(image.Of(&b))
 }
 
 // SetGroup implements host.Accounts.

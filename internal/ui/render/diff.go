@@ -42,10 +42,10 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 
 // sealedChange reports whether the content changes and is not displayed, because it is secret.
 func sealedChange(c plan.Change) bool {
-	if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil {
+	if c.From == nil || c.To == nil || c.From.File() == nil || c.To.File() == nil {
 		return false
 	}
-	f, t := c.From.File, c.To.File
+	f, t := c.From.File(), c.To.File()
 	return f.Digest != "" && t.Digest != "" && f.Digest != t.Digest && (f.Sealed != "" || t.Sealed != "")
 }
 

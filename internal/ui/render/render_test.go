@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/size"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -43,7 +44,7 @@ func golden(t *testing.T, name, got string) {
 func visibleColors(s string) string { return strings.ReplaceAll(s, "\x1b", "␛") }
 
 func bigPlan() *plan.Plan {
-	known := &image.Image{File: &image.File{Type: image.Regular}}
+	known := new(image.Of(&image.File{Type: image.Regular}))
 	long := "--- a\n+++ b\n@@ -1,50 +1,50 @@\n-old\n+new\n"
 	for i := range 50 {
 		long += " line " + strconv.Itoa(i) + "\n"
@@ -53,20 +54,20 @@ func bigPlan() *plan.Plan {
 			Dirty: true},
 		Changes: []plan.Change{
 			{Action: plan.Create, Addr: "file:/srv/www", Why: "new in the list", To: known,
-				Source: "modules/web/module.hcl:10", Differences: []plan.Difference{{Field: "mode", New: "0755"}}},
+				Source: "modules/web/module.hcl:10", Differences: []image.Difference{{Field: "mode", New: "0755"}}},
 			{Action: plan.Update, Addr: "file:/etc/nginx/nginx.conf", Why: "changed in the list", To: known, Diff: long,
-				Differences: []plan.Difference{{Field: "mode", Old: "0644", New: "0600"},
+				Differences: []image.Difference{{Field: "mode", Old: "0644", New: "0600"},
 					{Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: "sha256:" + strings.Repeat("b", 64)}}},
 			{Action: plan.Update, Addr: "file:/usr/share/logo.png", Why: "changed in the list", To: known, Binary: true,
-				Differences: []plan.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("c", 64),
+				Differences: []image.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("c", 64),
 					New: "sha256:" + strings.Repeat("d", 64)}}},
 			{Action: plan.Repair, Addr: "file:/etc/motd", Why: "changed since it was applied", To: known, Drifted: true,
 				Note: "the foreign content is kept",
-				Differences: []plan.Difference{{Field: "owner", Old: "evil\r\x1b[2Jname", New: "root"},
+				Differences: []image.Difference{{Field: "owner", Old: "evil\r\x1b[2Jname", New: "root"},
 					{Field: "group", Old: "", New: "root"}}},
 			{Action: plan.Create, Addr: "file:/home/jane/.profile", Why: "new in the list"},
 			{Action: plan.Remove, Addr: addr.Addr("file:/srv/" + strings.Repeat("very-long-", 6) + "name"),
-				Why: "no longer in the list", To: &image.Image{File: &image.File{Type: image.Absent}}},
+				Why: "no longer in the list", To: new(image.Of(&image.File{Type: image.Absent}))},
 			{Action: plan.Purge, Addr: "file:/srv/www/stray", Why: "purged by file:/srv/www", To: known},
 			{Action: plan.Run, Addr: "exec:migrate", Why: "it has not run yet", Irreversible: "the command has no undo"},
 			{Action: plan.Run, Addr: "act:reload/nginx.service", Why: "notified by file:/etc/nginx/nginx.conf"},
@@ -203,7 +204,7 @@ func TestTable(t *testing.T) {
 	s.ListDiff(&b, []string{"-MKDIR /a", "+MKDIR /b"})
 	s.Drift(&b, &plan.Plan{}, render.PlanOptions{})
 	for _, n := range []int64{0, 1023, 1536, 3 << 20, 5 << 40} {
-		b.WriteString(render.Bytes(n) + "\n")
+		b.WriteString(size.Rounded(n) + "\n")
 	}
 	golden(t, "table", b.String())
 }
@@ -241,7 +242,7 @@ func TestNoControl(t *testing.T) {
 		style.Plan(&b, &plan.Plan{Target: s, Revision: repo.Revision{Commit: s, Subject: s},
 			Changes: []plan.Change{{Action: plan.Action(s), Addr: addr.Addr(s), Why: s, Note: s, Irreversible: s, Diff: s,
 				Source:      s,
-				Differences: []plan.Difference{{Field: s, Old: s, New: s}}}}}, render.PlanOptions{DiffLines: 5, Verbose: true})
+				Differences: []image.Difference{{Field: s, Old: s, New: s}}}}}, render.PlanOptions{DiffLines: 5, Verbose: true})
 		style.Diagnostics(&b, diag.List{{Summary: s, Detail: s, Line: s,
 			Range: diag.Range{File: s, Start: diag.Pos{Line: 1, Column: 3}}, Trace: []diag.Range{{File: s}}}})
 		style.Report(&b, "Applied", &executor.Report{Run: 1, Notes: []string{s},

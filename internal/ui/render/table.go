@@ -150,21 +150,6 @@ func Duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Bytes formats a number of bytes: 512 B, 1.5 KiB, 3.0 MiB.
-func Bytes(n int64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, unit := float64(n), ""
-	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		v, unit = v/1024, u
-		if v < 1024 {
-			break
-		}
-	}
-	return fmt.Sprintf("%.1f %s", v, unit)
-}
-
 // Line prints one line of a stream: the time, the object, and the text. It escapes the texts.
 func (s Style) Line(w io.Writer, when, about, text string) {
 	fmt.Fprintln(w, s.paint(dim, when)+"  "+s.paint(bold, Escape(about))+"  "+Escape(text))

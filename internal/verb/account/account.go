@@ -25,18 +25,18 @@ type User struct{}
 // Observe implements verb.Verb.
 func (User) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	u, err := e.Host.Accounts().User(s.Args[0])
-	return image.Image{User: &u}, err
+	return image.Of(&u), err
 }
 
 // Target implements verb.Verb. The system chooses the number of a new account without a uid: until
 // the run, the image has zero.
 func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	u := image.User{}
-	if now.User != nil {
-		u = *now.User
+	if now.User() != nil {
+		u = *now.User()
 	}
 	if s.Absent() {
-		return image.Image{User: &image.User{}}, nil
+		return image.Of(&image.User{}), nil
 	}
 	u.Lines = nil // the lines are the old ones; the fields have the desired state
 	if !u.Present {
@@ -45,7 +45,7 @@ func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	if err := wishes(s, &u, n); err != nil {
 		return image.Image{}, err
 	}
-	return image.Image{User: &u}, nil
+	return image.Of(&u), nil
 }
 
 func wishes(s step.Step, u *image.User, n verb.Names) error {
@@ -89,14 +89,14 @@ func set(field *string, s step.Step, key string) {
 
 // Move implements verb.Mover.
 func (User) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
-	fresh := len(to.User.Lines) == 0 // not an account to restore
+	fresh := len(to.User().Lines) == 0 // not an account to restore
 	create := host.NewUser{
 		System:     s.Get("system") == "true",
 		CreateHome: s.Get("create_home") == "true",
 		AutoUID:    fresh && s.Get("uid") == "",
 		OwnGroup:   fresh && s.Get("group") == "",
 	}
-	u := *to.User
+	u := *to.User()
 	if _, speaks := s.Lookup("password"); !speaks {
 		u.Password = "" // it stays
 	}
@@ -112,17 +112,17 @@ type Group struct{}
 // Observe implements verb.Verb. Members belong to MEMBER steps.
 func (Group) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	g, err := e.Host.Accounts().Group(s.Args[0])
-	return image.Image{Group: &g}, err
+	return image.Of(&g), err
 }
 
 // Target implements verb.Verb.
 func (Group) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	g := image.Group{}
-	if now.Group != nil {
-		g = *now.Group
+	if now.Group() != nil {
+		g = *now.Group()
 	}
 	if s.Absent() {
-		return image.Image{Group: &image.Group{}}, nil
+		return image.Of(&image.Group{}), nil
 	}
 	g.Present, g.Lines, g.Members = true, nil, nil // MEMBER steps manage the members
 	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil && uint32(v) != g.GID {
@@ -131,12 +131,12 @@ func (Group) Target(s step.Step, now image.Image, n verb.Names) (image.Image, er
 			return image.Image{}, err
 		}
 	}
-	return image.Image{Group: &g}, nil
+	return image.Of(&g), nil
 }
 
 // Move implements verb.Mover.
 func (Group) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
-	if err := e.Host.Accounts().SetGroup(ctx, s.Args[0], *to.Group, s.Get("system") == "true"); err != nil {
+	if err := e.Host.Accounts().SetGroup(ctx, s.Args[0], *to.Group(), s.Get("system") == "true"); err != nil {
 		return fmt.Errorf("cannot set group %q: %w", s.Args[0], err)
 	}
 	return nil
@@ -153,27 +153,27 @@ func (Member) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, 
 	}
 	for _, m := range g.Members {
 		if m == s.Args[0] {
-			return image.Image{Member: &image.Member{Present: true}}, nil
+			return image.Of(&image.Member{Present: true}), nil
 		}
 	}
-	return image.Image{Member: &image.Member{}}, nil
+	return image.Of(&image.Member{}), nil
 }
 
 // Target implements verb.Verb.
 func (Member) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
-	if !s.Absent() && (now.Member == nil || !now.Member.Present) {
+	if !s.Absent() && (now.Member() == nil || !now.Member().Present) {
 		_, user := n.UID(s.Args[0])
 		_, group := n.GID(s.Args[1])
 		if err := errors.Join(user, group); err != nil {
 			return image.Image{}, err
 		}
 	}
-	return image.Image{Member: &image.Member{Present: !s.Absent()}}, nil
+	return image.Of(&image.Member{Present: !s.Absent()}), nil
 }
 
 // Move implements verb.Mover.
 func (Member) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
-	if err := e.Host.Accounts().SetMember(ctx, s.Args[0], s.Args[1], to.Member.Present); err != nil {
+	if err := e.Host.Accounts().SetMember(ctx, s.Args[0], s.Args[1], to.Member().Present); err != nil {
 		return fmt.Errorf("cannot set membership of %q in %q: %w", s.Args[0], s.Args[1], err)
 	}
 	return nil

@@ -84,33 +84,33 @@ func verbOf(s step.Step) verb.Verb {
 
 // TestTarget: properties that a step names change, and all others stay.
 func TestTarget(t *testing.T) {
-	ann := image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash",
-		Comment: "Ann", Lines: map[string]string{"passwd": "x"}}}
-	staff := image.Image{Group: &image.Group{Present: true, GID: 50, Members: []string{"ann"}}}
+	ann := image.Of(&image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash",
+		Comment: "Ann", Lines: map[string]string{"passwd": "x"}})
+	staff := image.Of(&image.Group{Present: true, GID: 50, Members: []string{"ann"}})
 	for line, c := range map[string]struct{ now, want image.Image }{
-		"USER new": {image.Image{User: &image.User{}},
-			image.Image{User: &image.User{Present: true, Home: "/home/new", Shell: "/bin/sh"}}},
+		"USER new": {image.Of(&image.User{}),
+			image.Of(&image.User{Present: true, Home: "/home/new", Shell: "/bin/sh"})},
 		"USER new uid=7 home=/srv comment=N": {image.Image{},
-			image.Image{User: &image.User{Present: true, UID: 7, Home: "/srv", Shell: "/bin/sh", Comment: "N"}}},
-		"USER ann": {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000,
-			Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann"}}},
-		"USER ann group=staff shell=/bin/zsh": {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 50,
-			Home: "/home/ann", Shell: "/bin/zsh", Comment: "Ann"}}},
-		"USER ann ensure=absent":         {ann, image.Image{User: &image.User{}}},
-		"GROUP staff":                    {staff, image.Image{Group: &image.Group{Present: true, GID: 50}}},
-		"GROUP staff gid=51":             {staff, image.Image{Group: &image.Group{Present: true, GID: 51}}},
-		"GROUP staff ensure=absent":      {staff, image.Image{Group: &image.Group{}}},
-		"GROUP new":                      {image.Image{}, image.Image{Group: &image.Group{Present: true}}},
-		"MEMBER ann staff":               {image.Image{}, image.Image{Member: &image.Member{Present: true}}},
-		"MEMBER ann staff ensure=absent": {image.Image{}, image.Image{Member: &image.Member{}}},
+			image.Of(&image.User{Present: true, UID: 7, Home: "/srv", Shell: "/bin/sh", Comment: "N"})},
+		"USER ann": {ann, image.Of(&image.User{Present: true, UID: 1000, GID: 1000,
+			Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann"})},
+		"USER ann group=staff shell=/bin/zsh": {ann, image.Of(&image.User{Present: true, UID: 1000, GID: 50,
+			Home: "/home/ann", Shell: "/bin/zsh", Comment: "Ann"})},
+		"USER ann ensure=absent":         {ann, image.Of(&image.User{})},
+		"GROUP staff":                    {staff, image.Of(&image.Group{Present: true, GID: 50})},
+		"GROUP staff gid=51":             {staff, image.Of(&image.Group{Present: true, GID: 51})},
+		"GROUP staff ensure=absent":      {staff, image.Of(&image.Group{})},
+		"GROUP new":                      {image.Image{}, image.Of(&image.Group{Present: true})},
+		"MEMBER ann staff":               {image.Image{}, image.Of(&image.Member{Present: true})},
+		"MEMBER ann staff ensure=absent": {image.Image{}, image.Of(&image.Member{})},
 	} {
 		s := parse(t, line)
 		got, err := verbOf(s).Target(s, c.now, names{})
 		if err != nil || !got.Same(c.want) {
-			t.Errorf("%s: %+v %+v %+v, %v", line, got.User, got.Group, got.Member, err)
+			t.Errorf("%s: %+v %+v %+v, %v", line, got.User(), got.Group(), got.Member(), err)
 		}
 	}
-	if ann.User.Lines == nil || staff.Group.Members == nil {
+	if ann.User().Lines == nil || staff.Group().Members == nil {
 		t.Error("what was found was changed")
 	}
 	var none *verb.UnknownNameError
@@ -146,13 +146,13 @@ func TestMoveThereAndBack(t *testing.T) {
 		}
 		now, err := v.Observe(t.Context(), e, s)
 		if again, terr := v.Target(s, now, names{}); err != nil || terr != nil || !again.Same(now) {
-			t.Errorf("%s: it is %+v %+v, and not in sync; %v %v", line, now.User, now.Group, err, terr)
+			t.Errorf("%s: it is %+v %+v, and not in sync; %v %v", line, now.User(), now.Group(), err, terr)
 		}
 		if err := v.(verb.Mover).Move(t.Context(), e, s, now, from); err != nil {
 			t.Errorf("%s, back: %v", line, err)
 		}
 		if back, err := v.Observe(t.Context(), e, s); err != nil || !back.Same(from) {
-			t.Errorf("%s: back it is %+v %+v, was %+v %+v; %v", line, back.User, back.Group, from.User, from.Group, err)
+			t.Errorf("%s: back it is %+v %+v, was %+v %+v; %v", line, back.User(), back.Group(), from.User(), from.Group(), err)
 		}
 	}
 }

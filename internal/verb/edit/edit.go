@@ -50,7 +50,7 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if r, err = concealed(e.Host, s, plain, r); err != nil {
 		return image.Image{}, err
 	}
-	return image.Image{Region: &r}, nil
+	return image.Of(&r), nil
 }
 
 func read(h host.Host, p string) (text string, there bool, err error) {
@@ -85,8 +85,8 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 // Target implements verb.Verb.
 func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
 	r := image.Region{FileAbsent: true}
-	if now.Region != nil {
-		r = *now.Region
+	if now.Region() != nil {
+		r = *now.Region()
 	}
 	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
 		return image.Image{}, verb.NotYetf(addr.File(s.Path()),
@@ -97,7 +97,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	}
 	if ref, secret := s.Secret(); secret && !s.Absent() {
 		to := secretTarget(ref, r)
-		return image.Image{Region: &to}, nil
+		return image.Of(&to), nil
 	}
 	if len(r.Encrypted) > 0 { // a region in sync is not sealed
 		r = image.Region{Line: r.Line, NoEOL: r.NoEOL, FileAbsent: r.FileAbsent}
@@ -106,7 +106,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if err != nil {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %w", s.Path(), err)
 	}
-	return image.Image{Region: &to}, nil
+	return image.Of(&to), nil
 }
 
 // PathTarget implements verb.Pather: the whole file with the region as in to.
@@ -120,7 +120,7 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 	if err != nil {
 		return image.File{}, err
 	}
-	want, err := opened(e.Host, s, plain, text, *to.Region)
+	want, err := opened(e.Host, s, plain, text, *to.Region())
 	if err != nil {
 		return image.File{}, fmt.Errorf("cannot edit %q: %w", s.Path(), err)
 	}
@@ -129,7 +129,7 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 		return image.File{}, err
 	}
 	switch {
-	case next == "" && (to.Region.FileAbsent || !there): // also an empty file that metadata kept
+	case next == "" && (to.Region().FileAbsent || !there): // also an empty file that metadata kept
 		return image.File{Type: image.Absent}, nil
 	case next == text:
 		return now.File, nil

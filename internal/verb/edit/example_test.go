@@ -18,6 +18,6 @@ func ExampleEdit() {
 	list, _ := step.Parse("list", []byte(`EDIT /hosts block=web content="10.0.0.2 web1\n"`+"\n"))
 	now, _ := edit.Edit{}.Observe(context.Background(), verb.Env{Host: h}, list[0])
 	to, _ := edit.Edit{}.Target(list[0], now, nil)
-	fmt.Printf("%q at line %d becomes %q\n", now.Region.Text, now.Region.Line, to.Region.Text)
+	fmt.Printf("%q at line %d becomes %q\n", now.Region().Text, now.Region().Line, to.Region().Text)
 	// Output: "10.0.0.1 web1\n" at line 2 becomes "10.0.0.2 web1\n"
 }

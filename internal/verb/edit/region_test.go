@@ -38,7 +38,7 @@ func lawful(t interface {
 	t.Helper()
 	after, found := changed(text, s)
 	now := find(after, s)
-	if to := wanted(s, now); !(image.Image{Region: &now}).Same(image.Image{Region: &to}) {
+	if to := wanted(s, now); !image.Of(&now).Same(image.Of(&to)) {
 		t.Errorf("%s\non %q gives %q, which is not in sync: %+v, want %+v", s, text, after, now, to)
 	}
 	if again, _ := changed(after, s); again != after {
@@ -123,7 +123,7 @@ func TestRegionsThatCannotBeFoundAgain(t *testing.T) {
 		`key=" " ensure=absent`:                          "",
 	} {
 		s := parse(t, "EDIT /f "+line)
-		_, err := Edit{}.Target(s, image.Image{Region: &image.Region{}}, nil)
+		_, err := Edit{}.Target(s, image.Of(&image.Region{}), nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}

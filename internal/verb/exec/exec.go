@@ -55,13 +55,13 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 		case err != nil:
 			return image.Image{}, err
 		case success == g.answer:
-			return image.Image{Exec: &g.image}, nil
+			return image.Of(&g.image), nil
 		}
 	}
 	if unasked != "" {
-		return image.Image{Exec: &image.Exec{GuardsNotRun: "its guard was not run: " + unasked}}, nil
+		return image.Of(&image.Exec{GuardsNotRun: "its guard was not run: " + unasked}), nil
 	}
-	return image.Image{Exec: &image.Exec{Known: guarded, MissingProgram: lacks(e.Host, s)}}, nil
+	return image.Of(&image.Exec{Known: guarded, MissingProgram: lacks(e.Host, s)}), nil
 }
 
 // lacks returns the program of the command if the host can report that it does not have it.
@@ -87,7 +87,7 @@ func program(s step.Step, name string) addr.Addr {
 	return addr.File(path.Clean(name))
 }
 
-func done(d bool) image.Image { return image.Image{Exec: &image.Exec{Known: true, Done: d}} }
+func done(d bool) image.Image { return image.Of(&image.Exec{Known: true, Done: d}) }
 
 // guard reports whether a guard succeeds.
 func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (bool, error) {
@@ -138,13 +138,13 @@ func (Exec) Target(step.Step, image.Image, verb.Names) (image.Image, error) { re
 // Move implements verb.Mover: the command, or its undo.
 func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
 	argv := s.Args[1:]
-	if !to.Exec.Done {
+	if !to.Exec().Done {
 		var err error
 		if argv, err = step.SplitWords(s.Get("undo")); err != nil || len(argv) == 0 {
 			return err
 		}
 	}
-	if s.Get("output") != step.OutputStdout || !to.Exec.Done {
+	if s.Get("output") != step.OutputStdout || !to.Exec().Done {
 		return Run(ctx, e.Host, command(s, argv, true))
 	}
 	res, err := run(ctx, e.Host, command(s, argv, true))

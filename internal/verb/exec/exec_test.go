@@ -42,8 +42,8 @@ func TestGuards(t *testing.T) {
 			t.Fatal(ds.Err())
 		}
 		got, err := Exec{}.Observe(context.Background(), verb.Env{Host: h}, l[0])
-		if err != nil || *got.Exec != want {
-			t.Errorf("%q: %+v %v, want %+v", words, got.Exec, err, want)
+		if err != nil || *got.Exec() != want {
+			t.Errorf("%q: %+v %v, want %+v", words, got.Exec(), err, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	return image.Image{File: &t}, nil
+	return image.Of(&t), nil
 }
 
 // Target implements verb.Verb.
@@ -38,7 +38,7 @@ func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 		return image.Image{}, err
 	}
 	if to.Type == image.Symlink {
-		return image.Image{File: &to}, nil
+		return image.Of(&to), nil
 	}
 	to.Mode = mode(s, to.Mode)
 	if letters, ok := s.Lookup("attrs"); ok {
@@ -55,7 +55,7 @@ func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	} else if to.Mode != file(now).Mode {
 		maskACL(&to)
 	}
-	return image.Image{File: &to}, nil
+	return image.Of(&to), nil
 }
 
 func metaOwners(s step.Step, to *image.File, n verb.Names) (err error) {
@@ -73,15 +73,15 @@ func metaOwners(s step.Step, to *image.File, n verb.Names) (err error) {
 // PathTarget puts the metadata of to on the current content.
 func (Meta) PathTarget(_ context.Context, _ verb.Env, s step.Step, now capture.Taken,
 	to image.Image) (image.File, error) {
-	if now.Type == image.Absent || to.File.Type == image.Absent {
+	if now.Type == image.Absent || to.File().Type == image.Absent {
 		return now.File, nil // it was removed, and was never managed
 	}
 	f := now.File
-	f.UID, f.GID, f.MTime = to.File.UID, to.File.GID, 0
+	f.UID, f.GID, f.MTime = to.File().UID, to.File().GID, 0
 	if f.Type != image.Symlink {
-		f.Mode, f.Attrs = to.File.Mode, to.File.Attrs
+		f.Mode, f.Attrs = to.File().Mode, to.File().Attrs
 	}
-	f.Xattrs = to.File.Xattrs
+	f.Xattrs = to.File().Xattrs
 	return f, nil
 }
 

@@ -28,13 +28,13 @@ func (base) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	return image.Image{File: &f}, nil
+	return image.Of(&f), nil
 }
 
 // PathTarget implements verb.Pather: the address is the path.
 func (base) PathTarget(_ context.Context, _ verb.Env, _ step.Step, _ capture.Taken,
 	to image.Image) (image.File, error) {
-	return *to.File, nil
+	return *to.File(), nil
 }
 
 // ids sets owner and group from the step, or root for a new file. An existing file of the same type
@@ -98,10 +98,10 @@ func keepExtras(to *image.File, now image.File) {
 
 // file is the file image of now; an unknown image counts as nothing there.
 func file(now image.Image) image.File {
-	if now.File == nil {
+	if now.File() == nil {
 		return image.File{Type: image.Absent}
 	}
-	return *now.File
+	return *now.File()
 }
 
 // Mkdir is MKDIR.
@@ -110,13 +110,13 @@ type Mkdir struct{ base }
 // Observe lists the entries too when the step purges.
 func (v Mkdir) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	img, err := v.base.Observe(ctx, e, s)
-	if err != nil || s.Get("purge") != "true" || img.File.Type != image.Directory {
+	if err != nil || s.Get("purge") != "true" || img.File().Type != image.Directory {
 		return img, err
 	}
 	names, err := e.Host.ReadDir(s.Path())
 	for _, n := range names {
 		if !move.IsTemp(n) {
-			img.File.Entries = append(img.File.Entries, n)
+			img.File().Entries = append(img.File().Entries, n)
 		}
 	}
 	return img, err
@@ -139,7 +139,7 @@ func (Mkdir) Target(s step.Step, now image.Image, n verb.Names) (image.Image, er
 		keepUnsaid(s, &to, f)
 	}
 	keepExtras(&to, f)
-	return image.Image{File: &to}, nil
+	return image.Of(&to), nil
 }
 
 // Copy is COPY.
@@ -160,7 +160,7 @@ func (Copy) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 		to.Size = f.Size
 	}
 	keepExtras(&to, f)
-	return image.Image{File: &to}, nil
+	return image.Of(&to), nil
 }
 
 // Observe lists an existing directory at the path, so that Target can refuse one with entries.
@@ -170,8 +170,8 @@ func (v Copy) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image
 
 func (b base) observeInTheWay(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	img, err := b.Observe(ctx, e, s)
-	if err == nil && img.File.Type == image.Directory {
-		img.File.Entries, err = e.Host.ReadDir(s.Path())
+	if err == nil && img.File().Type == image.Directory {
+		img.File().Entries, err = e.Host.ReadDir(s.Path())
 	}
 	return img, err
 }
@@ -196,7 +196,7 @@ func (Link) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 		return image.Image{}, err
 	}
 	keepExtras(&to, f)
-	return image.Image{File: &to}, nil
+	return image.Of(&to), nil
 }
 
 // Rm is RM.
@@ -207,5 +207,5 @@ func (Rm) Target(s step.Step, _ image.Image, _ verb.Names) (image.Image, error) 
 	if path.Dir(s.Path()) == s.Path() {
 		return image.Image{}, fmt.Errorf("cannot remove %q: it is the root", s.Path())
 	}
-	return image.Image{File: &image.File{Type: image.Absent}}, nil
+	return image.Of(&image.File{Type: image.Absent}), nil
 }

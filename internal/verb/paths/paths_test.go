@@ -48,11 +48,11 @@ func parse(t *testing.T, line string) step.Step {
 
 func meta(t *testing.T, line string, now image.File) image.File {
 	t.Helper()
-	to, err := Meta{}.Target(parse(t, "META /f "+line), image.Image{File: &now}, numbers{})
+	to, err := Meta{}.Target(parse(t, "META /f "+line), image.Of(&now), numbers{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return *to.File
+	return *to.File()
 }
 
 // What META writes into the kernel is byte for byte what setfacl writes.
@@ -135,7 +135,7 @@ func sameAsChmod(t *testing.T, from, to image.File) {
 }
 
 func TestMetaErrors(t *testing.T) {
-	f := image.Image{File: &image.File{Type: image.Regular}}
+	f := image.Of(&image.File{Type: image.Regular})
 	for line, want := range map[string]string{
 		"acl=u:1000":            `"u:1000": write it as u:NAME:rwx`,
 		"acl=z:1000:r":          `"z" is not one of u, g, m, o`,
@@ -153,7 +153,7 @@ func TestMetaErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
-	if _, err := (Meta{}).Target(parse(t, "META /f mode=0600"), image.Image{File: &image.File{Type: image.Absent}},
+	if _, err := (Meta{}).Target(parse(t, "META /f mode=0600"), image.Of(&image.File{Type: image.Absent}),
 		numbers{}); err == nil {
 		t.Error("metadata of nothing")
 	}
@@ -180,7 +180,7 @@ func TestMetaLeavesContent(t *testing.T) {
 	now := capture.Taken{File: to}
 	now.Digest, now.Size = "sha256:theirs", 6
 	back, err := Meta{}.PathTarget(context.Background(), verb.Env{}, parse(t, "META /f owner=bob"), now,
-		image.Image{File: &before})
+		image.Of(&before))
 	if err != nil || back.Digest != "sha256:theirs" || back.Size != 6 || back.UID != 1 {
 		t.Errorf("back: %+v %v", back, err)
 	}
@@ -195,17 +195,17 @@ func TestCopyKeepsWhatItDoesNotSpeakOf(t *testing.T) {
 	now := image.File{Type: image.Regular, Mode: 0o755, Digest: one, Attrs: 0x40,
 		Xattrs: map[string][]byte{"user.a": {1}, "security.capability": {2}}}
 	for digest, want := range map[string][]string{one: {"security.capability", "user.a"}, two: {"user.a"}} {
-		to, err := Copy{}.Target(parse(t, "COPY "+digest+" /f owner=bob"), image.Image{File: &now}, numbers{})
+		to, err := Copy{}.Target(parse(t, "COPY "+digest+" /f owner=bob"), image.Of(&now), numbers{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
-		for k := range to.File.Xattrs {
+		for k := range to.File().Xattrs {
 			names = append(names, k)
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, want) || to.File.Attrs != 0x40 || to.File.Mode != 0o644 || to.File.UID != 1000 {
-			t.Errorf("%s: %v in %+v", digest, names, to.File)
+		if !slices.Equal(names, want) || to.File().Attrs != 0x40 || to.File().Mode != 0o644 || to.File().UID != 1000 {
+			t.Errorf("%s: %v in %+v", digest, names, to.File())
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 	} {
 		s := parse(t, line)
 		v := map[step.Verb]verb.Verb{step.Copy: Copy{}, step.Link: Link{}, step.Mkdir: Mkdir{}, step.Rm: Rm{}}[s.Verb]
-		_, err := v.Target(s, image.Image{File: &c.now}, numbers{})
+		_, err := v.Target(s, image.Of(&c.now), numbers{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", line, err, c.want)
 		}

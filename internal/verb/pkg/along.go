@@ -216,7 +216,7 @@ func dependencies(moves []*verb.GroupMove) []host.PackageChange {
 	}
 	var out []host.PackageChange
 	for _, m := range moves {
-		also := m.To.Package.AlsoChanged
+		also := m.To.Package().AlsoChanged
 		for _, name := range slices.Sorted(maps.Keys(also)) {
 			if named[name] {
 				continue

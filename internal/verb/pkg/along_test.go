@@ -32,7 +32,7 @@ func gone(t *testing.T, name string, also ...string) *verb.GroupMove {
 		to.AlsoChanged[a] = ""
 	}
 	return &verb.GroupMove{Step: parse(t, "PKG "+name+" ensure=absent"),
-		From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &to}}
+		From: image.Of(&image.Package{Version: "1"}), To: image.Of(&to)}
 }
 
 // TestNobodyLosesAPackage: what somebody else needs is not removed along, and nothing is.
@@ -117,8 +117,8 @@ func TestWhatIsDisplaced(t *testing.T) {
 		var notes []string
 		e.Note = func(text string) { notes = append(notes, text) }
 		e.Claimed = func() map[string]bool { return map[string]bool{"web": c.claimed} }
-		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
-			To: image.Image{Package: &image.Package{Version: "1"}}, Undo: c.undo}
+		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Of(&image.Package{}),
+			To: image.Of(&image.Package{Version: "1"}), Undo: c.undo}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m})
 		told := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "apt removed web") })
 		if c.refused != (err != nil) || err != nil &&

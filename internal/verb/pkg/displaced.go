@@ -17,7 +17,7 @@ import (
 func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange,
 	moves []*verb.GroupMove) ([]string, error) {
 	comes := func(m *verb.GroupMove) bool {
-		return m.To.Package.Version != "" && m.To.Package.Version != m.From.Package.Version
+		return m.To.Package().Version != "" && m.To.Package().Version != m.From.Package().Version
 	}
 	if !slices.ContainsFunc(moves, comes) {
 		return nil, nil

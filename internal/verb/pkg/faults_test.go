@@ -81,10 +81,10 @@ func TestWhatCameIsMarked(t *testing.T) {
 			has(t, h, "web")
 			from.Version = "1"
 		}
-		moves := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &from},
-			To: image.Image{Package: &image.Package{Version: c.to}}}}
+		moves := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Of(&from),
+			To: image.Of(&image.Package{Version: c.to})}}
 		if c.also {
-			one := image.Image{Package: &image.Package{Version: "1"}}
+			one := image.Of(&image.Package{Version: "1"})
 			moves = append(moves, &verb.GroupMove{Step: parse(t, "PKG lib"), From: one, To: one})
 		}
 		if err := (Pkg{}).MoveAll(t.Context(), e, moves); err != nil {
@@ -117,8 +117,8 @@ func TestAptDoesNotAnswer(t *testing.T) {
 	h, apt, e = tricked(t)
 	has(t, h, "lib")
 	m := &verb.GroupMove{Step: parse(t, "PKG web"),
-		From: image.Image{Package: &image.Package{AlsoChanged: map[string]string{"lib": ""}}},
-		To:   image.Image{Package: &image.Package{Version: "1"}}}
+		From: image.Of(&image.Package{AlsoChanged: map[string]string{"lib": ""}}),
+		To:   image.Of(&image.Package{Version: "1"})}
 	apt.installed = func() error { return errApt }
 	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); !errors.Is(err, errApt) {
 		t.Errorf("what came is not marked, and nothing is told: %v", err)
@@ -170,8 +170,8 @@ func TestHeldPackagesStay(t *testing.T) {
 			}
 			return host.PackageOutlook{Removes: []string{"web"}}, nil
 		}
-		comes := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
-			To: image.Image{Package: &image.Package{Version: "1"}}}
+		comes := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Of(&image.Package{}),
+			To: image.Of(&image.Package{Version: "1"})}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib"), comes})
 		var needed *NeededError
 		if errors.As(err, &needed) != held || held &&
@@ -213,9 +213,9 @@ func TestWhichFilesAreSought(t *testing.T) {
 		apt.canKeep = func(name string) bool { asked = append(asked, name); return true }
 		s := parse(t, line)
 		got, err := Pkg{}.ObserveAll(t.Context(), e, []step.Step{s, s})
-		if err != nil || got[0].Package.DebStored != want || got[1].Package.DebStored != want ||
+		if err != nil || got[0].Package().DebStored != want || got[1].Package().DebStored != want ||
 			want != slices.Equal(asked, []string{"web", "web"}) || !want && len(asked) > 0 {
-			t.Errorf("%s: asked for %q, %+v, %v", line, asked, got[0].Package, err)
+			t.Errorf("%s: asked for %q, %+v, %v", line, asked, got[0].Package(), err)
 		}
 	}
 }
@@ -239,8 +239,8 @@ func TestHoldsThatAreInTheWay(t *testing.T) {
 		{"PKG web version=2", "2", true, true, "true"},
 	} {
 		m := &verb.GroupMove{Step: parse(t, c.line), Hold: c.hold,
-			From: image.Image{Package: &image.Package{Version: "1", Held: true}},
-			To:   image.Image{Package: &image.Package{Version: c.to, Held: c.held}}}
+			From: image.Of(&image.Package{Version: "1", Held: true}),
+			To:   image.Of(&image.Package{Version: c.to, Held: c.held})}
 		got := "nothing"
 		for _, change := range changeFor(m) {
 			if change.Held != nil {

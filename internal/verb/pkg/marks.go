@@ -15,7 +15,7 @@ import (
 func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	for i, d := range deps {
 		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool {
-			return slices.Contains(m.To.Package.AutoBefore,
+			return slices.Contains(m.To.Package().AutoBefore,
 				d.Name)
 		}) {
 			auto := true
@@ -31,8 +31,8 @@ func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.Gr
 	var came []string
 	for _, m := range moves {
 		named[m.Step.Args[0]] = true
-		for name, was := range m.From.Package.AlsoChanged {
-			if was == "" && m.To.Package.Version != "" {
+		for name, was := range m.From.Package().AlsoChanged {
+			if was == "" && m.To.Package().Version != "" {
 				came = append(came, name)
 			}
 		}
@@ -61,7 +61,7 @@ func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.Gr
 func autosThen(moves []*verb.GroupMove) []string {
 	var out []string
 	for _, m := range moves {
-		to := m.To.Package
+		to := m.To.Package()
 		if to.Version == "" {
 			continue
 		}

@@ -77,8 +77,8 @@ func TestThereAndBack(t *testing.T) {
 		want := ",,"
 		if needed {
 			h.Repository().Publish(mem.Release{Name: "tool", Version: "2", Depends: []string{"lib"}})
-			if err := (Pkg{}).Move(t.Context(), e, parse(t, "PKG tool version=2"), image.Image{Package: &image.Package{}},
-				image.Image{Package: &image.Package{Version: "2"}}); err != nil {
+			if err := (Pkg{}).Move(t.Context(), e, parse(t, "PKG tool version=2"), image.Of(&image.Package{}),
+				image.Of(&image.Package{Version: "2"})); err != nil {
 				t.Fatal(err)
 			}
 			want = "1,2,"
@@ -87,9 +87,9 @@ func TestThereAndBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := *from.Package
+		before := *from.Package()
 		before.AlsoChanged = m.AlsoChanged
-		if err := (Pkg{}).Move(t.Context(), e, s, now, image.Image{Package: &before}); err != nil {
+		if err := (Pkg{}).Move(t.Context(), e, s, now, image.Of(&before)); err != nil {
 			t.Error(err)
 		}
 		if got := installed(t, h); got != want {
@@ -111,8 +111,8 @@ func TestReturnsAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"},
-			AutoBefore: c.autos}}
+		before := image.Of(&image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"},
+			AutoBefore: c.autos})
 		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: before,
 			Undo: true}}); err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestKeptDependencyAsItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now,
-			To: image.Image{Package: &c.to}}}); err != nil {
+			To: image.Of(&c.to)}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		all, err := h.Repository().Installed(t.Context(), []string{"tool"})
@@ -162,7 +162,7 @@ func TestKeptDependencyAsItWas(t *testing.T) {
 // TestNothingToDo costs no transaction.
 func TestNothingToDo(t *testing.T) {
 	h, e := machine(t)
-	one := image.Image{Package: &image.Package{Version: "1"}}
+	one := image.Of(&image.Package{Version: "1"})
 	h.Repository().Fail(errors.New("a transaction"))
 	m := []*verb.GroupMove{{Step: parse(t, "PKG tool"), From: one, To: one}}
 	also, _, err := Pkg{}.Foresee(t.Context(), e, m)
@@ -191,8 +191,8 @@ func (silent) Installed(context.Context, []string) (map[string]image.Package, er
 func TestErrors(t *testing.T) {
 	h, e := machine(t)
 	s := parse(t, "PKG web")
-	m := []*verb.GroupMove{{Step: s, From: image.Image{Package: &image.Package{}},
-		To: image.Image{Package: &image.Package{Version: Candidate}}}}
+	m := []*verb.GroupMove{{Step: s, From: image.Of(&image.Package{}),
+		To: image.Of(&image.Package{Version: image.Candidate})}}
 	without := verb.Env{Host: none{h}, Progress: e.Progress}
 	_, oerr := Pkg{}.Observe(t.Context(), without, s)
 	_, _, ferr := Pkg{}.Foresee(t.Context(), without, m)
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 // TestIrreversible: an older version whose file is gone, and only that.
 func TestIrreversible(t *testing.T) {
 	p := func(v string, kept bool) image.Image {
-		return image.Image{Package: &image.Package{Version: v, DebStored: kept}}
+		return image.Of(&image.Package{Version: v, DebStored: kept})
 	}
 	for name, c := range map[string]struct {
 		from, to image.Image
@@ -232,16 +232,16 @@ func TestIrreversible(t *testing.T) {
 func TestTarget(t *testing.T) {
 	half := image.Package{Version: "1", Status: "iF"}
 	for line, c := range map[string]struct{ now, want image.Package }{
-		"PKG web":               {image.Package{}, image.Package{Version: Candidate}},
+		"PKG web":               {image.Package{}, image.Package{Version: image.Candidate}},
 		"PKG web version=2":     {image.Package{Version: "1"}, image.Package{Version: "2"}},
 		"PKG web held=true":     {image.Package{Version: "1"}, image.Package{Version: "1", Held: true}},
 		"PKG web ensure=absent": {image.Package{Version: "1", Held: true}, image.Package{}},
 		"PKG web held=false":    {half, image.Package{Version: "1", Status: "ii"}},
 	} {
-		to, err := Pkg{}.Target(parse(t, line), image.Image{Package: &c.now}, nil)
-		if err != nil || to.Package.Version != c.want.Version || to.Package.Held != c.want.Held ||
-			to.Package.Status != c.want.Status {
-			t.Errorf("%s: %+v, %v", line, to.Package, err)
+		to, err := Pkg{}.Target(parse(t, line), image.Of(&c.now), nil)
+		if err != nil || to.Package().Version != c.want.Version || to.Package().Held != c.want.Held ||
+			to.Package().Status != c.want.Status {
+			t.Errorf("%s: %+v, %v", line, to.Package(), err)
 		}
 	}
 }

@@ -19,9 +19,6 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// Candidate means "the version that apt chooses" in a target image.
-const Candidate = "(candidate)"
-
 // Pkg is PKG.
 type Pkg struct{}
 
@@ -54,7 +51,7 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 		if goes(steps[i], one) && !one.DebStored {
 			one.DebStored = CanKeep(ctx, p, n, one.Version)
 		}
-		out[i] = image.Image{Package: &one}
+		out[i] = image.Of(&one)
 	}
 	return out, nil
 }
@@ -94,16 +91,16 @@ func CanKeep(ctx context.Context, p host.Packages, name, version string) bool {
 // Target implements verb.Verb.
 func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
 	p := image.Package{}
-	if now.Package != nil {
-		p = *now.Package
+	if now.Package() != nil {
+		p = *now.Package()
 	}
 	switch v := s.Get("version"); {
 	case s.Absent():
-		return image.Image{Package: &image.Package{Purged: s.Purged()}}, nil
+		return image.Of(&image.Package{Purged: s.Purged()}), nil
 	case v != "":
 		p.Version = v
 	case p.Version == "":
-		p.Version = Candidate
+		p.Version = image.Candidate
 	}
 	if h, ok := s.Lookup("held"); ok {
 		p.Held = h == "true"
@@ -115,7 +112,7 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 		p.Status = p.Status[:1] + "i"
 	}
 	p.AlsoChanged, p.AutoBefore = nil, nil
-	return image.Image{Package: &p}, nil
+	return image.Of(&p), nil
 }
 
 // Move implements verb.Mover.
@@ -237,7 +234,7 @@ func changesFor(moves []*verb.GroupMove) []host.PackageChange {
 // changeFor says what apt must be told for one move; nothing when the package
 // is already in sync.
 func changeFor(m *verb.GroupMove) []host.PackageChange {
-	from, to := *m.From.Package, *m.To.Package
+	from, to := *m.From.Package(), *m.To.Package()
 	if m.InSync {
 		return []host.PackageChange{{Name: m.Step.Args[0], Version: to.Version, Absent: to.Version == ""}}
 	}
@@ -246,7 +243,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	case to.Version == "":
 		c.Absent = true
 		c.Purge = to.Purged
-	case to.Version != Candidate:
+	case to.Version != image.Candidate:
 		c.Version = to.Version
 	}
 	if _, says := m.Step.Lookup("held"); from.Held && (says || m.Hold || to.Version != "" && !to.Held) || to.Version != "" && from.Held != to.Held {
@@ -264,7 +261,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 // Irreversible implements verb.Reversible: an older version can be put back
 // only while its .deb can be had.
 func (Pkg) Irreversible(_ step.Step, from, to image.Image) string {
-	f, t := from.Package, to.Package
+	f, t := from.Package(), to.Package()
 	if f == nil || t == nil || f.Version == "" || f.Version == t.Version || f.DebStored {
 		return ""
 	}

@@ -32,7 +32,7 @@ func TestChangeFor(t *testing.T) {
 		want     string
 	}{
 		"nothing to do":     {p("1"), p("1"), ""},
-		"install":           {image.Package{}, p(Candidate), `p version="" absent=false purge=false auto=false`},
+		"install":           {image.Package{}, p(image.Candidate), `p version="" absent=false purge=false auto=false`},
 		"install a version": {image.Package{}, p("1"), `p version="1" absent=false purge=false auto=false`},
 		"another version":   {p("1"), p("2"), `p version="2" absent=false purge=false`},
 		"hold": {p("1"), image.Package{Version: "1", Status: "ii", Held: true},
@@ -62,7 +62,7 @@ func TestChangeFor(t *testing.T) {
 		if strings.HasPrefix(name, "own hold") {
 			s.Attrs = []step.Attr{{Key: "held", Value: "true"}}
 		}
-		got := show(changeFor(&verb.GroupMove{Step: s, From: image.Image{Package: &c.from}, To: image.Image{Package: &c.to}}))
+		got := show(changeFor(&verb.GroupMove{Step: s, From: image.Of(&c.from), To: image.Of(&c.to)}))
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

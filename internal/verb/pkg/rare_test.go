@@ -52,8 +52,8 @@ func TestNotesOfApt(t *testing.T) {
 	var notes []string
 	e.Note = func(text string) { notes = append(notes, text) }
 	e.Host = typingHost{h, typing{h.Repository()}}
-	m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
-		To: image.Image{Package: &image.Package{Version: "1"}}}
+	m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Of(&image.Package{}),
+		To: image.Of(&image.Package{Version: "1"})}
 	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil ||
 		!slices.Equal(notes, []string{"apt repaired something"}) {
 		t.Errorf("%q, %v", notes, err)
@@ -86,8 +86,8 @@ func TestErrorsOfForetell(t *testing.T) {
 	}
 	h, e = machine(t)
 	h.Repository().Fail(errApt)
-	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}},
-		To: image.Image{Package: &image.Package{Version: "9"}}}
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Of(&image.Package{}),
+		To: image.Of(&image.Package{Version: "9"})}
 	if _, _, err := (Pkg{}).Foresee(t.Context(), e, []*verb.GroupMove{m}); err == nil {
 		t.Error("apt cannot simulate, and no error is returned")
 	}
@@ -101,8 +101,8 @@ func TestForeseeDependencies(t *testing.T) {
 	if err != nil || !maps.Equal(also, map[string]string{"lib": "1"}) {
 		t.Errorf("%v, %v", also, err)
 	}
-	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}},
-		To: image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}}}}}
+	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Of(&image.Package{Version: "1"}),
+		To: image.Of(&image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}})}}
 	if also, _, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil ||
 		!maps.Equal(also, map[string]string{"tool": ""}) {
 		t.Errorf("a dependency that comes back: %v, %v", also, err)
@@ -122,9 +122,9 @@ func TestTargetOfHalfDone(t *testing.T) {
 		if status == "rc" {
 			now.Version = ""
 		}
-		to, err := Pkg{}.Target(parse(t, "PKG web"), image.Image{Package: &now}, nil)
-		if err != nil || to.Package.Status != want || to.Package.AlsoChanged != nil || to.Package.AutoBefore != nil {
-			t.Errorf("%s: %+v, %v", status, to.Package, err)
+		to, err := Pkg{}.Target(parse(t, "PKG web"), image.Of(&now), nil)
+		if err != nil || to.Package().Status != want || to.Package().AlsoChanged != nil || to.Package().AutoBefore != nil {
+			t.Errorf("%s: %+v, %v", status, to.Package(), err)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestTargetOfHalfDone(t *testing.T) {
 func TestWhatTakesPartStays(t *testing.T) {
 	for version, want := range map[string]string{"1": `web version="1" absent=false purge=false`,
 		"": `web version="" absent=true purge=false`} {
-		one := image.Image{Package: &image.Package{Version: version, Held: true}}
+		one := image.Of(&image.Package{Version: version, Held: true})
 		got := show(Changes([]*verb.GroupMove{{Step: parse(t, "PKG web"), From: one, To: one, InSync: true}}))
 		if got != want {
 			t.Errorf("%q: %s", version, got)
@@ -143,7 +143,7 @@ func TestWhatTakesPartStays(t *testing.T) {
 
 // TestIrreversibleOfUnknown: nothing is said about an unknown package.
 func TestIrreversibleOfUnknown(t *testing.T) {
-	if got := (Pkg{}).Irreversible(step.Step{}, image.Image{Package: &image.Package{Version: "1"}},
+	if got := (Pkg{}).Irreversible(step.Step{}, image.Of(&image.Package{Version: "1"}),
 		image.Image{}); got != "" {
 		t.Error(got)
 	}
@@ -156,8 +156,8 @@ func TestDisplacedOnlyByWhatComes(t *testing.T) {
 		asked    bool
 	}{{"", "1", true}, {"1", "2", true}, {"1", "1", false}, {"1", "", false}, {"", "", false}} {
 		p := &scripted{}
-		m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: c.from}},
-			To: image.Image{Package: &image.Package{Version: c.to}}}
+		m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Of(&image.Package{Version: c.from}),
+			To: image.Of(&image.Package{Version: c.to})}
 		if _, err := displaced(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{m}); err != nil ||
 			(p.requests["outlook"] == 1) != c.asked {
 			t.Errorf("%q to %q: asked %v, %v", c.from, c.to, p.requests, err)
@@ -165,8 +165,8 @@ func TestDisplacedOnlyByWhatComes(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}},
-		To: image.Image{Package: &image.Package{Version: "1"}}}
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Of(&image.Package{}),
+		To: image.Of(&image.Package{Version: "1"})}
 	if _, err := displaced(ctx, verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -261,7 +261,7 @@ func TestStoredFilesAreNotSought(t *testing.T) {
 	apt.canKeep = func(string) bool { asked++; return false }
 	e.Host = storingHost{h, storing{apt}}
 	got, err := Pkg{}.ObserveAll(t.Context(), e, []step.Step{parse(t, "PKG web ensure=absent")})
-	if err != nil || !got[0].Package.DebStored || asked > 0 {
+	if err != nil || !got[0].Package().DebStored || asked > 0 {
 		t.Errorf("%+v, asked %d times, %v", got, asked, err)
 	}
 }

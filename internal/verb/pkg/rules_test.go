@@ -229,7 +229,7 @@ func checkLeaving(t *testing.T, name string, a Along, now map[string]image.Packa
 // TestDependencies: each further package once, with the version before, unless it has a move.
 func TestDependencies(t *testing.T) {
 	move := func(name string, also map[string]string) *verb.GroupMove {
-		return &verb.GroupMove{Step: parse(t, "PKG "+name), To: image.Image{Package: &image.Package{AlsoChanged: also}}}
+		return &verb.GroupMove{Step: parse(t, "PKG "+name), To: image.Of(&image.Package{AlsoChanged: also})}
 	}
 	got := dependencies([]*verb.GroupMove{move("web", map[string]string{"a": "", "tool": "1", "z": "3"}),
 		move("tool", map[string]string{"a": "2", "b": "", "web": ""})})

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-func value(v string) image.Image { return image.Image{Sysctl: &image.Sysctl{Present: true, Value: v}} }
+func value(v string) image.Image { return image.Of(&image.Sysctl{Present: true, Value: v}) }
 
 func machine(t *testing.T) (*mem.Host, step.Step) {
 	t.Helper()
@@ -48,11 +48,11 @@ func TestMove(t *testing.T) {
 			t.Fatal(err)
 		}
 		now, err := Sysctl{}.Observe(t.Context(), verb.Env{Host: h}, s)
-		if err != nil || now.Sysctl.Value != want {
-			t.Errorf("it is %+v, %v, want %s", now.Sysctl, err, want)
+		if err != nil || now.Sysctl().Value != want {
+			t.Errorf("it is %+v, %v, want %s", now.Sysctl(), err, want)
 		}
 	}
-	gone := image.Image{Sysctl: &image.Sysctl{}}
+	gone := image.Of(&image.Sysctl{})
 	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: h}, s, value("0"), gone); err != nil {
 		t.Error(err)
 	}

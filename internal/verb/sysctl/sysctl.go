@@ -32,7 +32,7 @@ func file(key string) string {
 func (Sysctl) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	f, err := e.Host.Open(file(s.Args[0]))
 	if errors.Is(err, fs.ErrNotExist) {
-		return image.Image{Sysctl: &image.Sysctl{}}, nil
+		return image.Of(&image.Sysctl{}), nil
 	}
 	if err != nil {
 		return image.Image{}, fmt.Errorf("cannot read kernel setting %s: %w", s.Args[0], err)
@@ -42,7 +42,7 @@ func (Sysctl) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, 
 	if err != nil {
 		return image.Image{}, fmt.Errorf("cannot read kernel setting %s: %w", s.Args[0], err)
 	}
-	return image.Image{Sysctl: &image.Sysctl{Present: true, Value: fields(string(b))}}, nil
+	return image.Of(&image.Sysctl{Present: true, Value: fields(string(b))}), nil
 }
 
 // fields makes the blanks between the parts of a value the same.
@@ -50,30 +50,30 @@ func fields(v string) string { return strings.Join(strings.Fields(v), " ") }
 
 // Target implements verb.Verb.
 func (Sysctl) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
-	if now.Sysctl == nil || !now.Sysctl.Present {
+	if now.Sysctl() == nil || !now.Sysctl().Present {
 		return image.Image{},
 			verb.NotYetf(s.Addr(),
 				"cannot set %s: this kernel has no such setting; check the name, or first load the module that provides it",
 				s.Args[0])
 	}
-	return image.Image{Sysctl: &image.Sysctl{Present: true, Value: fields(s.Get("value"))}}, nil
+	return image.Of(&image.Sysctl{Present: true, Value: fields(s.Get("value"))}), nil
 }
 
 // Move implements verb.Mover.
 func (Sysctl) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
-	if !to.Sysctl.Present {
+	if !to.Sysctl().Present {
 		return nil // a module added it; there is nothing to restore
 	}
 	f, err := e.Host.OpenWrite(file(s.Args[0]))
 	if host.IsReadOnly(err) && s.Args[0] == hostname {
-		return setHostname(ctx, e.Host, to.Sysctl.Value)
+		return setHostname(ctx, e.Host, to.Sysctl().Value)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot set %s: %w", s.Args[0], err)
 	}
 	defer f.Close()
-	if _, err := f.Write([]byte(to.Sysctl.Value + "\n")); err != nil {
-		return fmt.Errorf("cannot set %s to %q: %w", s.Args[0], to.Sysctl.Value, err)
+	if _, err := f.Write([]byte(to.Sysctl().Value + "\n")); err != nil {
+		return fmt.Errorf("cannot set %s to %q: %w", s.Args[0], to.Sysctl().Value, err)
 	}
 	return nil
 }

@@ -31,12 +31,12 @@ func TestObserveAndTarget(t *testing.T) {
 	}
 	now, err := Sysctl{}.Observe(context.Background(), verb.Env{Host: h}, l[0])
 	to, terr := Sysctl{}.Target(l[0], now, nil)
-	if err != nil || terr != nil || !now.Same(to) || now.Sysctl.Value != "32768 60999" {
-		t.Errorf("%+v %v, %+v %v", now.Sysctl, err, to.Sysctl, terr)
+	if err != nil || terr != nil || !now.Same(to) || now.Sysctl().Value != "32768 60999" {
+		t.Errorf("%+v %v, %+v %v", now.Sysctl(), err, to.Sysctl(), terr)
 	}
 	now, err = Sysctl{}.Observe(context.Background(), verb.Env{Host: h}, l[1])
-	if err != nil || now.Sysctl.Present {
-		t.Errorf("none: %+v %v", now.Sysctl, err)
+	if err != nil || now.Sysctl().Present {
+		t.Errorf("none: %+v %v", now.Sysctl(), err)
 	}
 	var later *verb.NotYetError
 	if _, err = (Sysctl{}).Target(l[1], now, nil); !errors.As(err, &later) {

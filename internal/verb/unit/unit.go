@@ -29,7 +29,7 @@ func (Unit) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 		u.Active = image.Restarting
 	}
 	u.Restarting = false
-	return image.Image{Unit: &u}, err
+	return image.Of(&u), err
 }
 
 // Running reports whether the manager counts a unit as active or activating.
@@ -52,8 +52,8 @@ func inState(active string, wanted bool) bool {
 // Target implements verb.Verb.
 func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
 	u := image.Unit{}
-	if now.Unit != nil {
-		u = *now.Unit
+	if now.Unit() != nil {
+		u = *now.Unit()
 	}
 	if !u.Loaded && (s.Get("enabled") == "true" || s.Get("active") == "true") {
 		return image.Image{},
@@ -79,7 +79,7 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if v, ok := s.Lookup("active"); ok && !inState(u.Active, v == "true") {
 		u.Active = map[bool]string{true: "active", false: "inactive"}[v == "true"]
 	}
-	return image.Image{Unit: &u}, nil
+	return image.Of(&u), nil
 }
 
 // Move implements verb.Mover. It enables and unmasks before it starts, and starts or stops before
@@ -94,16 +94,16 @@ func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	if err != nil {
 		return err
 	}
-	if !now.Loaded && !to.Unit.Loaded && !Running(now.Active) {
+	if !now.Loaded && !to.Unit().Loaded && !Running(now.Active) {
 		return nil // a unit that runs without its unit file is still stopped
 	}
 	now.Restarting = now.Restarting && s.Get("active") == "true"
 	ctx, cancel := Limited(ctx, s)
 	defer cancel()
-	if err := steer(ctx, units, name, now, *to.Unit); err != nil {
+	if err := steer(ctx, units, name, now, *to.Unit()); err != nil {
 		return err
 	}
-	return reached(ctx, units, name, now, *to.Unit)
+	return reached(ctx, units, name, now, *to.Unit())
 }
 
 // limit is the time limit for starting or stopping a unit without its own limit. For many units,

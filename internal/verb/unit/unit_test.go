@@ -18,11 +18,11 @@ func target(t *testing.T, line string, now image.Unit) (image.Unit, error) {
 	if ds.Err() != nil {
 		t.Fatal(ds.Err())
 	}
-	to, err := Unit{}.Target(l[0], image.Image{Unit: &now}, nil)
+	to, err := Unit{}.Target(l[0], image.Of(&now), nil)
 	if err != nil {
 		return image.Unit{}, err
 	}
-	return *to.Unit, nil
+	return *to.Unit(), nil
 }
 
 func TestTarget(t *testing.T) {
@@ -76,7 +76,7 @@ func TestSteerGetsAnywhere(t *testing.T) {
 			h.Services().Define("s.service", from)
 			l, _ := step.Parse("list", []byte("UNIT s.service active=true\n"))
 			if err := (Unit{}).Move(context.Background(), verb.Env{Host: h}, l[0], image.Image{},
-				image.Image{Unit: &to}); err != nil {
+				image.Of(&to)); err != nil {
 				t.Errorf("%+v to %+v: %v", from, to, err)
 			}
 			if got, _ := h.Services().Unit(context.Background(), "s.service"); got != to {
@@ -106,12 +106,12 @@ func TestRestartLoop(t *testing.T) {
 		l, _ := step.Parse("list", []byte("UNIT s.service "+c.line+"\n"))
 		e := verb.Env{Host: h}
 		from, err := Unit{}.Observe(t.Context(), e, l[0])
-		if err != nil || from.Unit.Active != c.now || from.Unit.Restarting {
-			t.Errorf("%s: it is %+v, %v", c.line, from.Unit, err)
+		if err != nil || from.Unit().Active != c.now || from.Unit().Restarting {
+			t.Errorf("%s: it is %+v, %v", c.line, from.Unit(), err)
 		}
 		to, err := Unit{}.Target(l[0], from, nil)
 		if err != nil || to.Same(from) != (c.jobs == "") {
-			t.Errorf("%s: %+v becomes %+v, %v", c.line, from.Unit, to.Unit, err)
+			t.Errorf("%s: %+v becomes %+v, %v", c.line, from.Unit(), to.Unit(), err)
 		}
 		if err := (Unit{}).Move(t.Context(), e, l[0], from, to); err != nil {
 			t.Error(err)
@@ -121,7 +121,7 @@ func TestRestartLoop(t *testing.T) {
 		}
 		after, err := Unit{}.Observe(t.Context(), e, l[0])
 		if err != nil || !after.Same(to) {
-			t.Errorf("%s: it is %+v in the end, want %+v, %v", c.line, after.Unit, to.Unit, err)
+			t.Errorf("%s: it is %+v in the end, want %+v, %v", c.line, after.Unit(), to.Unit(), err)
 		}
 		if err := (Unit{}).Move(t.Context(), e, l[0], to, from); err != nil { // a run that is undone
 			t.Error(err)

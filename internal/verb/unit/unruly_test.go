@@ -82,7 +82,7 @@ func TestUnruly(t *testing.T) {
 	} {
 		c.h.Host = mem.New(mem.Options{})
 		c.h.Services().Define("s.service", c.from)
-		err := (Unit{}).Move(context.Background(), verb.Env{Host: &c.h}, l[0], image.Image{}, image.Image{Unit: &c.to})
+		err := (Unit{}).Move(context.Background(), verb.Env{Host: &c.h}, l[0], image.Image{}, image.Of(&c.to))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

@@ -74,7 +74,7 @@ func (f *fake) save() error {
 func fakeChange(s step.Step, action plan.Action, why string) plan.Change {
 	c := plan.Change{Action: action, Addr: s.Addr(), Step: s.Stored(), Source: s.Source, Why: why, To: &image.Image{}}
 	if s.Verb == step.Copy && action == plan.Update {
-		c.Differences = []plan.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: s.Blob()}}
+		c.Differences = []image.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: s.Blob()}}
 		c.Diff = "--- old\n+++ new\n@@ -1 +1 @@\n-old \x1b[31mred\n+new\n"
 	}
 	if s.Verb == step.Exec && s.Get("undo") == "" {
@@ -147,7 +147,7 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 			continue
 		}
 		e := journal.Entry{Addr: s.Addr(), Step: s.Stored(), Src: s.Source, Run: run, FirstRun: run,
-			Origin: &image.Image{File: &image.File{Type: image.Absent}}}
+			Origin: new(image.Of(&image.File{Type: image.Absent}))}
 		for _, old := range f.State.Entries {
 			if old.Addr == e.Addr {
 				if e.FirstRun = old.FirstRun; old.Step.Same(e.Step) {
@@ -270,7 +270,7 @@ func (f *fake) Drift(context.Context, executor.DriftOptions) (*plan.Plan, error)
 		p.Unchanged--
 		p.Changes = []plan.Change{{Action: plan.Repair, Addr: f.State.Entries[0].Addr, Why: "changed since it was applied",
 			Drifted: true, To: &image.Image{},
-			Differences: []plan.Difference{{Field: "mode", Old: "0777", New: "0755"},
+			Differences: []image.Difference{{Field: "mode", Old: "0777", New: "0755"},
 				{Field: "owner", Old: "mallory\x1b[2J", New: "root"}}}}
 	}
 	return p, nil

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/size"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -88,5 +89,5 @@ func showCollected(s *cli.Printer, got journal.Collected, dry bool) error {
 
 func collectedText(got journal.Collected) string {
 	runs, objects := render.Count(len(got.Runs), "run"), render.Count(got.Objects, "object")
-	return fmt.Sprintf("%s and %s, %s", runs, objects, render.Bytes(got.Bytes))
+	return fmt.Sprintf("%s and %s, %s", runs, objects, size.Rounded(got.Bytes))
 }

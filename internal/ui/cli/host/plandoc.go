@@ -2,6 +2,7 @@ package host
 
 import (
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -29,21 +30,21 @@ type PlanDoc struct {
 }
 
 type changeDoc struct {
-	Action       string            `json:"action"`
-	Addr         addr.Addr         `json:"addr"`
-	Why          string            `json:"why"`
-	Step         string            `json:"step,omitempty"`
-	Applied      string            `json:"applied,omitempty"`
-	Source       string            `json:"source,omitempty"`
-	State        string            `json:"state,omitempty"` // the state that writes the address
-	Differences  []plan.Difference `json:"differences,omitempty"`
-	Diff         string            `json:"diff,omitempty"`
-	Binary       bool              `json:"binary,omitempty"`
-	Irreversible string            `json:"irreversible,omitempty"`
-	Note         string            `json:"note,omitempty"`
-	Cause        []addr.Addr       `json:"cause,omitempty"`
-	Drifted      bool              `json:"drifted,omitempty"`
-	By           addr.Addr         `json:"by,omitempty"`
+	Action       string             `json:"action"`
+	Addr         addr.Addr          `json:"addr"`
+	Why          string             `json:"why"`
+	Step         string             `json:"step,omitempty"`
+	Applied      string             `json:"applied,omitempty"`
+	Source       string             `json:"source,omitempty"`
+	State        string             `json:"state,omitempty"` // the state that writes the address
+	Differences  []image.Difference `json:"differences,omitempty"`
+	Diff         string             `json:"diff,omitempty"`
+	Binary       bool               `json:"binary,omitempty"`
+	Irreversible string             `json:"irreversible,omitempty"`
+	Note         string             `json:"note,omitempty"`
+	Cause        []addr.Addr        `json:"cause,omitempty"`
+	Drifted      bool               `json:"drifted,omitempty"`
+	By           addr.Addr          `json:"by,omitempty"`
 }
 
 // PlanJSON converts a plan to the JSON document of a format: fettle.plan/1 or fettle.drift/1.

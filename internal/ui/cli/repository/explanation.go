@@ -137,39 +137,10 @@ func (k *known) recordedLine(e *explanation, file string) bool {
 
 // originText says what was there before fettle, without its content.
 func originText(o *image.Image) string {
-	switch {
-	case o == nil:
+	if o == nil {
 		return "found in sync, never changed"
-	case o.File != nil && o.File.Type == image.Absent:
-		return "nothing was there"
-	case o.File != nil && o.File.Type == image.Regular:
-		return fmt.Sprintf("a file of %s, mode %04o", render.Bytes(o.File.Size), o.File.Mode)
-	case o.File != nil && o.File.Type == image.Symlink:
-		return "a link to " + o.File.Target
-	case o.File != nil:
-		return fmt.Sprintf("a %s, mode %04o", o.File.Type, o.File.Mode)
-	case o.Package != nil && o.Package.Version == "":
-		return "not installed"
-	case o.Package != nil:
-		return "version " + o.Package.Version
-	case o.Unit != nil:
-		return strings.TrimSpace(o.Unit.State + " " + o.Unit.Active)
-	case o.Sysctl != nil:
-		return o.Sysctl.Value
 	}
-	return presence(o)
-}
-
-func presence(o *image.Image) string {
-	present := o.User != nil && o.User.Present || o.Group != nil && o.Group.Present ||
-		o.Member != nil && o.Member.Present || o.Region != nil && o.Region.Present
-	switch {
-	case present:
-		return "it was there already"
-	case o.Exec != nil || !o.Known():
-		return ""
-	}
-	return "nothing was there"
+	return o.Summary()
 }
 
 func showExplanations(s *cli.Printer, items []explanation) {
