@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/kinds"
+	"github.com/zclconf/go-cty/cty"
 )
 
 const kindsPage = "../../docs/kinds.md"
@@ -47,6 +48,17 @@ func TestKindsInTheLanguage(t *testing.T) {
 	for _, k := range compile.Kinds() {
 		if !slices.Contains(words, k.Name) {
 			t.Errorf("docs/language.md: the list of kinds lacks %s", k.Name)
+		}
+	}
+}
+
+// The label of a state is a text, so the attribute that it sets must accept one.
+func TestLabelsAreTexts(t *testing.T) {
+	for _, k := range compile.Kinds() {
+		for _, a := range k.Attrs {
+			if a.Name == k.Main && a.Type != cty.String && a.Type != cty.DynamicPseudoType {
+				t.Errorf("%s: the label sets %s, which must be %s", k.Name, a.Name, a.Type.FriendlyName())
+			}
 		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 type Kind struct {
 	Name string
 	Doc  string // its purpose in one or more sentences, with an example
-	// Main is the attribute whose default is the label of the state.
+	// Main is the attribute whose default is the label of the state. It must accept a string: its type is
+	// cty.String, or cty.DynamicPseudoType with a Check.
 	Main string
 	// Free reports that Main is only a name in the list, not an object of the host: several modules
 	// can use the same name.
