@@ -122,3 +122,19 @@ func TestReadOtherForms(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredEscapes: the encoder around an image decides whether HTML is escaped.
+func TestStoredEscapes(t *testing.T) {
+	i := image.Of(&image.Sysctl{Value: "<&>"})
+	for escape, want := range map[bool]string{
+		true:  `{"sysctl":{"present":false,"value":"\u003c\u0026\u003e"}}` + "\n",
+		false: `{"sysctl":{"present":false,"value":"<&>"}}` + "\n",
+	} {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escape)
+		if err := e.Encode(i); err != nil || b.String() != want {
+			t.Errorf("escape %v: %s, %v; want %s", escape, b.String(), err, want)
+		}
+	}
+}
