@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/round"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // ManyFlags are the flags of commands that work on many targets at once.
@@ -68,7 +69,7 @@ func (f *targetFlags) IsMany() bool { return len(f.Words) > 0 && f.Target == "" 
 // TargetSet is the targets that a command works on, each with a session of its own.
 type TargetSet struct {
 	Session *Session
-	Source  *Source
+	Source  *workspace.Source
 	Options fanout.Options
 	Names   []string
 	members map[string]*Member
@@ -106,7 +107,7 @@ func (s *Session) TargetSet(ctx context.Context, f ManyFlags) (*TargetSet, error
 }
 
 // TargetSetOf is these targets of an open repository, which it closes.
-func (s *Session) TargetSetOf(src *Source, f ManyFlags, chosen []query.Target) (*TargetSet, error) {
+func (s *Session) TargetSetOf(src *workspace.Source, f ManyFlags, chosen []query.Target) (*TargetSet, error) {
 	cr := &TargetSet{Session: s, Source: src, members: map[string]*Member{}, noted: map[string]bool{}}
 	o, err := f.Options()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // Remote is a machine at the other end of a connection.
@@ -88,7 +89,7 @@ func (l *links) given() (way, error) {
 }
 
 // declared is the way to a target of an open repository, and to no other.
-func (s *Session) declared(src *Source, target string) (way, error) {
+func (s *Session) declared(src *workspace.Source, target string) (way, error) {
 	all, err := Inventory(s, src)
 	if err != nil {
 		return way{}, err
@@ -124,7 +125,7 @@ func (s *Session) Connected(ctx context.Context, target string) (connection, err
 }
 
 // ConnectTarget reaches a target of an open repository.
-func (s *Session) ConnectTarget(ctx context.Context, src *Source, target string) error {
+func (s *Session) ConnectTarget(ctx context.Context, src *workspace.Source, target string) error {
 	if s.Remote != nil {
 		return nil
 	}

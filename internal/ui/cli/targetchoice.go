@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
@@ -45,7 +46,7 @@ func oneName(word string) bool {
 }
 
 // choose gives the targets of -t: a hub finds them where there is no repository.
-func (s *Session) choose(ctx context.Context, src *Source) ([]query.Target, error) {
+func (s *Session) choose(ctx context.Context, src *workspace.Source) ([]query.Target, error) {
 	if src.None != nil {
 		return s.HubAccess.Selected(ctx)
 	}
@@ -53,7 +54,7 @@ func (s *Session) choose(ctx context.Context, src *Source) ([]query.Target, erro
 }
 
 // Selected are the targets that words choose, by name.
-func Selected(s *Session, src *Source, words []string) ([]query.Target, error) {
+func Selected(s *Session, src *workspace.Source, words []string) ([]query.Target, error) {
 	sel, err := selection.Parse(words)
 	if err != nil {
 		return nil, WithHint(err, selection.Grammar)

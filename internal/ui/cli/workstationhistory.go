@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/history"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // WorkstationHistoryDoc is the history of this workstation.
@@ -43,7 +44,7 @@ func (s *Session) RecordInHistory(targets map[string]string) {
 
 // Remember records the results of a command on many targets of a repository, for @failed and for the
 // history of this workstation.
-func Remember(s *Session, src *Source, all map[string]round.Outcome) {
+func Remember(s *Session, src *workspace.Source, all map[string]round.Outcome) {
 	results := round.Results(all)
 	err := historyDir(s.Printer).SetLast(historyOf(src), history.Last{At: s.App.Now().UnixNano(), Command: s.Command,
 		Targets: results})
@@ -54,7 +55,7 @@ func Remember(s *Session, src *Source, all map[string]round.Outcome) {
 }
 
 // historyOf returns the name of an open repository in the history.
-func historyOf(src *Source) history.Repository {
+func historyOf(src *workspace.Source) history.Repository {
 	r := history.Repository{Prefix: src.Prefix}
 	if src.Repo != nil {
 		r.Top = src.Repo.Top()

@@ -13,15 +13,16 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // Open opens the repository for what -t names. Where a hub has a say, its targets
 // are in the repository as its agents have them; where there is no repository they are
 // all there is, and nothing can be compiled.
-func (a *hubAccess) Open(ctx context.Context) (*cli.Source, error) {
+func (a *hubAccess) Open(ctx context.Context) (*workspace.Source, error) {
 	s := a.s
 	src, err := s.OpenSource(ctx, s.Rev)
-	if !mayAskHub(s) || err != nil && !errors.Is(err, cli.ErrNoRepository) {
+	if !mayAskHub(s) || err != nil && !errors.Is(err, workspace.ErrNoRepository) {
 		return src, err
 	}
 	none := err
@@ -39,14 +40,14 @@ func (a *hubAccess) Open(ctx context.Context) (*cli.Source, error) {
 	case err != nil:
 		return src, closedOn(src, cli.WithHint(err, "Do not use the hub: --via ssh"))
 	case none != nil:
-		return &cli.Source{None: none, Tree: EnrolledTree(nil, all)}, nil
+		return &workspace.Source{None: none, Tree: EnrolledTree(nil, all)}, nil
 	}
 	src.Tree, src.Enrolled = EnrolledTree(src.Tree, all), true
 	return src, nil
 }
 
 // closedOn closes a source where there is an error, which it gives.
-func closedOn(src *cli.Source, err error) error {
+func closedOn(src *workspace.Source, err error) error {
 	if err != nil {
 		src.Close()
 	}
@@ -55,7 +56,7 @@ func closedOn(src *cli.Source, err error) error {
 
 // asksHub reports whether the hub is needed to evaluate -t. It is not needed if the repository
 // contains each name with its address.
-func asksHub(s *cli.Session, src *cli.Source) (bool, error) {
+func asksHub(s *cli.Session, src *workspace.Source) (bool, error) {
 	words := s.Words
 	if s.Target != "" {
 		words = []string{s.Target}

@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // NamedCall reads a name with its parameters.
@@ -78,7 +79,7 @@ func runNamed(ctx context.Context, s *cli.Session, f RunningFlags, words []strin
 }
 
 // actionOne runs an action on the one target that is meant.
-func actionOne(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.Source, name string,
+func actionOne(ctx context.Context, s *cli.Session, f RunningFlags, src *workspace.Source, name string,
 	params map[string]string,
 	found []query.Declared) error {
 	target, err := s.ChooseTarget(src)
@@ -104,7 +105,7 @@ func actionOne(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.Sou
 }
 
 // actionMany runs an action on many targets of a repository, which it closes.
-func actionMany(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.Source, name string,
+func actionMany(ctx context.Context, s *cli.Session, f RunningFlags, src *workspace.Source, name string,
 	params map[string]string,
 	found []query.Declared) error {
 	chosen, err := cli.Selected(s, src, s.Words)

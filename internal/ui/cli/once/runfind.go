@@ -13,11 +13,12 @@ import (
 	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // Runnable returns the actions and commands of the repository, as far as its modules can be read.
 // broken is the error of the other modules.
-func Runnable(s *cli.Printer, src *cli.Source) (all query.Runnable, broken error) {
+func Runnable(s *cli.Printer, src *workspace.Source) (all query.Runnable, broken error) {
 	all, ds := compile.Ask(s.App.Language.Queries, compile.RunnableQuery{About: src.About()})
 	return all, ds.Err()
 }
@@ -30,7 +31,7 @@ type foundCommand struct {
 
 // Find returns the meaning of a word of fettle run: a command, or an action, which can differ on each
 // target.
-func Find(s *cli.Printer, src *cli.Source, name string) (*foundCommand, []query.Declared, error) {
+func Find(s *cli.Printer, src *workspace.Source, name string) (*foundCommand, []query.Declared, error) {
 	if b := builtin.CommandOf(name); b != nil {
 		return &foundCommand{b.Command, b}, nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // part is a part of a command with the targets that it is for here.
@@ -44,7 +45,7 @@ type partDoc struct {
 }
 
 // runParts runs a command of an open repository, which it closes.
-func runParts(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.Source, c *foundCommand,
+func runParts(ctx context.Context, s *cli.Session, f RunningFlags, src *workspace.Source, c *foundCommand,
 	params map[string]string) error {
 	legs, err := commandParts(s, f, src, c, params)
 	if err != nil || f.dryRun {
@@ -71,7 +72,7 @@ func runParts(ctx context.Context, s *cli.Session, f RunningFlags, src *cli.Sour
 
 // commandParts decides which part runs where, and refuses what cannot run before any target is
 // connection.
-func commandParts(s *cli.Session, f RunningFlags, src *cli.Source, c *foundCommand,
+func commandParts(s *cli.Session, f RunningFlags, src *workspace.Source, c *foundCommand,
 	params map[string]string) ([]part, error) {
 	switch {
 	case s.ConnectOpts.SSH != "":
@@ -119,7 +120,7 @@ func inPart(p query.Part, err error) error {
 }
 
 // partsOf returns the parts of a command, with the values of its parameters.
-func partsOf(s *cli.Printer, src *cli.Source, c *foundCommand, params map[string]string) ([]query.Part, error) {
+func partsOf(s *cli.Printer, src *workspace.Source, c *foundCommand, params map[string]string) ([]query.Part, error) {
 	if c.builtin != nil {
 		if err := query.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
 			return nil, err
@@ -131,7 +132,7 @@ func partsOf(s *cli.Printer, src *cli.Source, c *foundCommand, params map[string
 	return parts, ds.Err()
 }
 
-func runPart(s *cli.Session, f RunningFlags, src *cli.Source, p query.Part, narrow, hide []string) (part, error) {
+func runPart(s *cli.Session, f RunningFlags, src *workspace.Source, p query.Part, narrow, hide []string) (part, error) {
 	l := part{Part: p}
 	var err error
 	many := f.many
@@ -165,7 +166,7 @@ func runPart(s *cli.Session, f RunningFlags, src *cli.Source, p query.Part, narr
 }
 
 // partAction finds the action of a part on all of its targets.
-func partAction(s *cli.Printer, f RunningFlags, src *cli.Source, l *part) error {
+func partAction(s *cli.Printer, f RunningFlags, src *workspace.Source, l *part) error {
 	if b := builtin.ActionOf(l.Action); b != nil {
 		if err := mayHide(b.Action, l.Secret); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // DiffDoc is the difference of two lists.
@@ -69,7 +70,7 @@ func diff(ctx context.Context, s *cli.Session, a []string, all, fleet bool) erro
 	if len(a) < 2 {
 		revs[1] = s.Rev
 	}
-	var sides [2]*cli.Source
+	var sides [2]*workspace.Source
 	for i, rev := range revs {
 		src, err := s.OpenSource(ctx, rev)
 		if err != nil {
@@ -104,7 +105,7 @@ func diff(ctx context.Context, s *cli.Session, a []string, all, fleet bool) erro
 }
 
 // comparable adds targets that the repository does not declare, if they are compared.
-func comparable(ctx context.Context, s *cli.Session, sides [2]*cli.Source, every bool) ([]exampleTarget, error) {
+func comparable(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, every bool) ([]exampleTarget, error) {
 	for _, side := range sides {
 		if every || s.Target == "" {
 			break
@@ -132,7 +133,7 @@ func named(rev string) string {
 }
 
 // diffTargets are the targets to compare: one, or all that either side has.
-func diffTargets(s *cli.Session, sides [2]*cli.Source, all bool) ([]string, error) {
+func diffTargets(s *cli.Session, sides [2]*workspace.Source, all bool) ([]string, error) {
 	if !all && s.Target == "" {
 		t, err := s.ChooseTarget(sides[1])
 		return []string{t}, err
@@ -156,7 +157,7 @@ func diffTargets(s *cli.Session, sides [2]*cli.Source, all bool) ([]string, erro
 	return []string{s.Target}, nil
 }
 
-func diffTarget(ctx context.Context, s *cli.Session, sides [2]*cli.Source, target string) ([]string, error) {
+func diffTarget(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, target string) ([]string, error) {
 	var lists [2]step.List
 	for i, side := range sides {
 		names, err := s.Targets(side)

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // FleetDiffDoc is the difference of two revisions for many targets. A difference that several targets
@@ -41,7 +42,7 @@ type fleetDiff struct {
 }
 
 // diffFleet compares every target of either revision.
-func diffFleet(ctx context.Context, s *cli.Session, sides [2]*cli.Source, doc FleetDiffDoc) error {
+func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, doc FleetDiffDoc) error {
 	in, err := s.Input(ctx, sides[1].Tree, "")
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func diffFleet(ctx context.Context, s *cli.Session, sides [2]*cli.Source, doc Fl
 
 // diffTogether compares two revisions that are compiled at once. It returns false after an error; g
 // then contains the targets before the error.
-func diffTogether(s *cli.Printer, sides [2]*cli.Source, in compile.Input, g *fleetGroups) bool {
+func diffTogether(s *cli.Printer, sides [2]*workspace.Source, in compile.Input, g *fleetGroups) bool {
 	names, wrong := s.App.Language.Names(sides[0].Tree, sides[1].Tree)
 	if wrong[0].HasErrors() || wrong[1].HasErrors() {
 		return false
@@ -97,7 +98,7 @@ const diffChunk = 50
 
 // diffApart compares the lists of each revision, for the targets that are not
 // gathered yet.
-func diffApart(s *cli.Session, sides [2]*cli.Source, in compile.Input, g *fleetGroups) error {
+func diffApart(s *cli.Session, sides [2]*workspace.Source, in compile.Input, g *fleetGroups) error {
 	var names [2][]string
 	var err error
 	for i, side := range sides {
@@ -119,7 +120,7 @@ func diffApart(s *cli.Session, sides [2]*cli.Source, in compile.Input, g *fleetG
 }
 
 // bothLists compiles targets at both revisions at the same time.
-func bothLists(s *cli.Printer, sides [2]*cli.Source, in compile.Input,
+func bothLists(s *cli.Printer, sides [2]*workspace.Source, in compile.Input,
 	targets []compile.Compared) ([2]map[string]step.List, diag.List) {
 	var lists [2]map[string]step.List
 	var wrong [2]diag.List

@@ -14,12 +14,13 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // populate adds targets that the repository does not declare to both sides of a comparison: the
 // targets of the fleet if there is a hub, otherwise an example for each group that selects by label
 // and has no declared target. It returns the examples.
-func populate(ctx context.Context, s *cli.Session, sides [2]*cli.Source) ([]exampleTarget, error) {
+func populate(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) ([]exampleTarget, error) {
 	if !hubclient.HubIsNear(s) {
 		return exampleSides(s, sides)
 	}
@@ -37,7 +38,7 @@ func populate(ctx context.Context, s *cli.Session, sides [2]*cli.Source) ([]exam
 	return exampleSides(s, sides)
 }
 
-func exampleSides(s *cli.Session, sides [2]*cli.Source) ([]exampleTarget, error) {
+func exampleSides(s *cli.Session, sides [2]*workspace.Source) ([]exampleTarget, error) {
 	var vacant [2][]query.Target
 	declared := map[string]bool{}
 	for i, side := range sides {

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // ExplainDoc leads from a thing on a machine to its source, and back.
@@ -81,7 +82,7 @@ type known struct {
 	states []executor.StateRef // of the applied list
 	wanted *executor.Request   // nil where there is no repository, or it does not compile
 	waits  []executor.Deferred // states of the repository that wait for a value of a run
-	source *cli.Source         // nil where there is no repository
+	source *workspace.Source   // nil where there is no repository
 }
 
 func explain(ctx context.Context, s *cli.Session, x executor.Executor, what string) error {

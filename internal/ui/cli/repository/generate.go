@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // GenerateDoc tells what generators printed.
@@ -162,7 +163,7 @@ func (g *generation) failed(d diag.Diagnostic) bool {
 }
 
 // one runs a generator where it has to, and records what it prints.
-func (g *generation) one(ctx context.Context, src *cli.Source, r generator.Run) error {
+func (g *generation) one(ctx context.Context, src *workspace.Source, r generator.Run) error {
 	d := generatedDoc{Name: r.Name, File: path.Join(r.Directory, r.OutputFile()), Declared: cli.PlaceText(r.Range),
 		State: "current", Why: r.Why}
 	defer func() {

@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // LookupsDoc tells of the snapshots of a repository's lookups.
@@ -76,7 +77,7 @@ snapshot is missing, cannot be used, or is older than the max_age of its lookup.
 }
 
 // lookups opens the files as they are and finds the lookups that are meant.
-func lookups(ctx context.Context, s *cli.Session, names []string) (*cli.Source, []langsource.Lookup, error) {
+func lookups(ctx context.Context, s *cli.Session, names []string) (*workspace.Source, []langsource.Lookup, error) {
 	src, err := openWorkTree(ctx, s)
 	if err != nil {
 		return nil, nil, err
@@ -105,7 +106,7 @@ func lookups(ctx context.Context, s *cli.Session, names []string) (*cli.Source, 
 }
 
 // openWorkTree is openSource for commands that write into the repository.
-func openWorkTree(ctx context.Context, s *cli.Session) (*cli.Source, error) {
+func openWorkTree(ctx context.Context, s *cli.Session) (*workspace.Source, error) {
 	if s.Rev != "" {
 		return nil, cli.Refuse("Omit --rev, and commit the written files",
 			"cannot write into a revision: this is about the files as they are")
@@ -141,7 +142,7 @@ func describeLookup(l langsource.Lookup) lookupDoc {
 	return lookupDoc{Name: l.Name, Snapshot: l.Snapshot(), Source: l.Source(), Declared: cli.PlaceText(l.Range)}
 }
 
-func lookupState(s *cli.Printer, src *cli.Source, l langsource.Lookup) lookupDoc {
+func lookupState(s *cli.Printer, src *workspace.Source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	text, err := src.Tree.ReadFile(l.Snapshot())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -231,7 +232,7 @@ func confirmCommands(ctx context.Context, s *cli.Session, list []langsource.Look
 
 // refreshLookup asks for one and writes its snapshot when the value is another
 // one, or when the time of the old one counts.
-func refreshLookup(ctx context.Context, s *cli.Printer, src *cli.Source, l langsource.Lookup) lookupDoc {
+func refreshLookup(ctx context.Context, s *cli.Printer, src *workspace.Source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	fail := func(err error) lookupDoc {
 		d.State, d.Error = "failed", err.Error()

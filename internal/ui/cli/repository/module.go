@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // ModulesDoc tells of the modules of others.
@@ -259,7 +260,7 @@ func tookModules(s *cli.Printer, list []moduleDoc) error {
 }
 
 // takeModule copies a version of a module into the repository, and replaces the version in the lock.
-func takeModule(ctx context.Context, s *cli.Session, src *cli.Source, name string, l langsource.ModuleLock,
+func takeModule(ctx context.Context, s *cli.Session, src *workspace.Source, name string, l langsource.ModuleLock,
 	version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
@@ -305,7 +306,7 @@ func takeModule(ctx context.Context, s *cli.Session, src *cli.Source, name strin
 
 // writeModule writes the files of a module, removes its files that no longer exist, and finally writes
 // the lock.
-func writeModule(src *cli.Source, tree repo.Tree, name string, l langsource.ModuleLock) error {
+func writeModule(src *workspace.Source, tree repo.Tree, name string, l langsource.ModuleLock) error {
 	to := path.Join("modules", name)
 	before, err := langsource.ModuleFiles(src.Tree, to)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -346,7 +347,7 @@ func writeModule(src *cli.Source, tree repo.Tree, name string, l langsource.Modu
 
 // writeRecords brings what generators printed along, and the answers of lookups
 // where this repository has none of its own.
-func writeRecords(src *cli.Source, tree repo.Tree, to, from string) error {
+func writeRecords(src *workspace.Source, tree repo.Tree, to, from string) error {
 	for _, dir := range []string{"generated", "lookups"} {
 		list, err := tree.ReadDir(path.Join(from, dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // NewSchema builds the command schema, to print the JSON Schema of files in YAML and JSON, for
@@ -73,7 +74,7 @@ func printSchema(ctx context.Context, s *cli.Session, part schema.Part, named bo
 func insideRepository(s *cli.Session) bool {
 	dir, err := filepath.Abs(s.Dir)
 	for err == nil {
-		if cli.HasMain(dir, cli.FileExists) {
+		if workspace.HasMain(dir, cli.FileExists) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // secretsDir is the top of the repository that is worked with: the directory of the
@@ -27,11 +28,11 @@ func secretsDir(s *cli.Session) (string, error) {
 		return "", fmt.Errorf("cannot find -C %q: %w", s.Dir, err)
 	}
 	for top := dir; ; top = filepath.Dir(top) {
-		if cli.HasMain(top, cli.FileExists) {
+		if workspace.HasMain(top, cli.FileExists) {
 			return top, nil
 		}
 		if top == filepath.Dir(top) {
-			return "", cli.NoMain(dir)
+			return "", workspace.NoMain(dir)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // ValidateDoc is the result of validate as a JSON document.
@@ -87,7 +88,7 @@ func validate(ctx context.Context, s *cli.Session) error {
 
 // addExamples adds a target to each group that selects by label and has none, as if the target were
 // enrolled. It returns the groups by the names of these targets.
-func addExamples(s *cli.Printer, src *cli.Source) (map[string]string, diag.List) {
+func addExamples(s *cli.Printer, src *workspace.Source) (map[string]string, diag.List) {
 	vacant, ds := compile.Ask(s.App.Language.Queries, compile.EmptyGroupsQuery{About: src.About()})
 	if len(vacant) == 0 {
 		return nil, ds
