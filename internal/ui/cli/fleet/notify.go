@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,7 +167,12 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 .At and .Resolved. The first line of the output is the subject.`,
 		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --secret-file hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password-file mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
 		Args:    cli.Args(1, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return setNotification(c.Context(), s, f, a) },
+		RunE: func(c *cobra.Command, a []string) error {
+			if err := refuseLoneFlags(c.Flags().Changed); err != nil {
+				return err
+			}
+			return setNotification(c.Context(), s, f, a)
+		},
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`, separated by commas")
@@ -184,6 +190,28 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` in the directory notify of the hub")
 	flags.BoolVar(&f.command.Approve, "approve", false, "run the program only after an operator approves the notice")
 	return c
+}
+
+// refuseLoneFlags refuses a setting of a channel without the channel, which would have no effect.
+func refuseLoneFlags(given func(flag string) bool) error {
+	for _, channel := range []struct {
+		flags, settings []string
+		hint            string
+	}{
+		{[]string{"--webhook", "--webhook-file"}, []string{"secret-file"}, "--webhook URL"},
+		{[]string{"--mail"}, []string{"from", "server", "user", "password-file"}, "--mail ADDRESS"},
+		{[]string{"--command"}, []string{"approve"}, "--command PROGRAM"},
+	} {
+		if slices.ContainsFunc(channel.flags, func(f string) bool { return given(strings.TrimPrefix(f, "--")) }) {
+			continue
+		}
+		if i := slices.IndexFunc(channel.settings, given); i >= 0 {
+			flag := "--" + channel.settings[i]
+			return cli.Refuse("Add "+channel.hint+", or omit "+flag,
+				fmt.Sprintf("cannot use %s without %s", flag, strings.Join(channel.flags, " or ")))
+		}
+	}
+	return nil
 }
 
 // request is the rule that the flags say.
