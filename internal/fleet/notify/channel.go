@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet/document"
 )
@@ -14,16 +15,46 @@ type Channel interface {
 	Send(ctx context.Context, s *Sender, n document.Notice) error
 }
 
+// channelRow is a kind of channel.
+type channelRow struct {
+	name string // for users
+	// of returns the channel of a rule; nil if the rule has none of this kind.
+	of func(document.Notification) Channel
+}
+
+// channelRows returns all kinds of channels.
+func channelRows() []channelRow {
+	return []channelRow{
+		{"webhook", func(r document.Notification) Channel { return orNil(r.Webhook, (*webhook)(r.Webhook)) }},
+		{"mail", func(r document.Notification) Channel { return orNil(r.Mail, (*mailing)(r.Mail)) }},
+		{"command", func(r document.Notification) Channel { return orNil(r.Command, (*program)(r.Command)) }},
+	}
+}
+
+// orNil returns a channel, or nil if a rule has no settings of it.
+func orNil[T any](settings *T, c Channel) Channel {
+	if settings == nil {
+		return nil
+	}
+	return c
+}
+
 // channelsOf returns the channels of a rule. A valid rule has one.
 func channelsOf(r document.Notification) (out []Channel) {
-	if r.Webhook != nil {
-		out = append(out, (*webhook)(r.Webhook))
-	}
-	if r.Mail != nil {
-		out = append(out, (*mailing)(r.Mail))
-	}
-	if r.Command != nil {
-		out = append(out, (*program)(r.Command))
+	for _, row := range channelRows() {
+		if c := row.of(r); c != nil {
+			out = append(out, c)
+		}
 	}
 	return out
+}
+
+// channelNames returns the names of all kinds of channels, for messages: "webhook, mail or command".
+func channelNames() string {
+	var names []string
+	for _, row := range channelRows() {
+		names = append(names, row.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

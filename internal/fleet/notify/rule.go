@@ -93,7 +93,7 @@ func Check(r document.Notification) error {
 	}
 	all := channelsOf(r)
 	if len(all) != 1 {
-		errs = append(errs, errors.New("cannot send notices: a rule needs exactly one webhook, mail or command"))
+		errs = append(errs, errors.New("cannot send notices: a rule needs exactly one "+channelNames()))
 	}
 	for _, c := range all {
 		errs = append(errs, c.Check())

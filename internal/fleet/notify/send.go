@@ -17,7 +17,7 @@ func (s *Sender) Send(ctx context.Context, r document.Notification, n document.N
 	defer stop()
 	all := channelsOf(r)
 	if len(all) == 0 {
-		return errors.New("cannot send a notice: the rule has no webhook, mail or command")
+		return errors.New("cannot send a notice: the rule has no " + channelNames())
 	}
 	return all[0].Send(ctx, s, n)
 }
