@@ -88,8 +88,12 @@ func TestDescription(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := os.ReadFile(file); err != nil || string(got) != string(text) {
-		t.Errorf("%s is not what the table says (%v); see the difference with -update", file, err)
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(text) {
+		t.Errorf("%s is not what the table says; see the difference with -update", file)
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
 	if err != nil {

@@ -49,8 +49,12 @@ func TestCommandDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, []byte(b.String())) {
-		t.Errorf("%s is not what the commands say (%v); see the difference with -update", file, err)
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, []byte(b.String())) {
+		t.Errorf("%s is not what the commands say; see the difference with -update", file)
 	}
 }
 

@@ -83,8 +83,11 @@ func TestSchemas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s does not describe %s any more (%v); see the difference with -update", file, format, err)
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%s has no description; create it with -update: %v", format, err)
+		} else if !bytes.Equal(got, want) {
+			t.Errorf("%s does not describe %s any more; see the difference with -update", file, format)
 		}
 	}
 }
