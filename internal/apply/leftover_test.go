@@ -83,7 +83,7 @@ func TestReap(t *testing.T) {
 		t.Fatalf("the mark of change 1 is %q", mine)
 	}
 	m.running = []string{mine, prefix + "0/", prefix + "2/", prefix + "3/", prefix + "4/", prefix + "5/",
-		prefix + "5/back", prefix + "99/", prefix + "-1/", prefix + "x", "", "x" + mine,
+		prefix + "5/back", prefix + "6/", prefix + "99/", prefix + "-1/", prefix + "x", "", "x" + mine,
 		strings.Replace(mine, "/1/", "/2/", 1) + "y"}
 	m.reaping = errors.New("they will not go")
 	x, err := local.New(m, w.st, options())
@@ -96,8 +96,8 @@ func TestReap(t *testing.T) {
 	rep, err := x.Recover(context.Background(), executor.Options{}, nil)
 	must(t, err)
 	want := map[string]time.Duration{mine: 0, prefix + "2/": 15 * time.Minute, prefix + "3/": time.Minute,
-		prefix + "4/": time.Minute, prefix + "5/": 0, prefix + "5/back": 0, prefix + "99/": 0, prefix + "-1/": 0,
-		prefix + "x": 0}
+		prefix + "4/": time.Minute, prefix + "5/": 0, prefix + "5/back": 0, prefix + "6/": 0, prefix + "99/": 0,
+		prefix + "-1/": 0, prefix + "x": 0}
 	for _, mark := range m.lost {
 		if d, ok := want[mark]; !ok || d != m.patient[mark] {
 			t.Errorf("%q is ended, after %s; want %v %s", mark, m.patient[mark], ok, d)
@@ -106,7 +106,7 @@ func TestReap(t *testing.T) {
 	if len(m.lost) != len(want) {
 		t.Errorf("ended are %q", m.lost)
 	}
-	if !strings.Contains(strings.Join(rep.Notes, "\n"), "9 processes of the interrupted run") {
+	if !strings.Contains(strings.Join(rep.Notes, "\n"), "10 processes of the interrupted run") {
 		t.Errorf("it does not say so: %q", rep.Notes)
 	}
 }
