@@ -3,6 +3,8 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Action is the kind of a command for a rollout.
@@ -68,7 +70,10 @@ func (s *State) order(r *Rollout, c Command) (Event, error) {
 	case ToSkip:
 		return member(r, c.Target, Event{Kind: Skipped}, MemberPending, MemberGranted, MemberFailed, MemberSilent)
 	case ToRetry:
-		return member(r, c.Target, Event{Kind: Retried}, MemberFailed, MemberSilent, MemberSkipped)
+		if s.skips(r, c.Target) {
+			return Event{Kind: Retried}, nil
+		}
+		return member(r, c.Target, Event{Kind: Retried}, MemberFailed, MemberSilent)
 	case ToRelease:
 		if !s.holds(r) {
 			return Event{}, errors.New("nothing is held because of it")
@@ -88,14 +93,13 @@ func only(r *Rollout, e Event, phases ...Phase) (Event, error) {
 	return Event{}, fmt.Errorf("it is %s", r.Phase)
 }
 
-// member returns an event if the member is in one of the states, and the rollout has not ended. A skipped
-// member can be retried after the end, too.
+// member returns an event if the member is in one of the states, and the rollout has not ended.
 func member(r *Rollout, id ID, e Event, states ...MemberState) (Event, error) {
 	m := r.Members[id]
 	if m == nil {
 		return Event{}, fmt.Errorf("%s is not a member", id)
 	}
-	if _, err := only(r, e, Active, OnHold); err != nil && (e.Kind != Retried || m.State != MemberSkipped) {
+	if _, err := only(r, e, Active, OnHold); err != nil {
 		return Event{}, err
 	}
 	for _, s := range states {
@@ -104,6 +108,12 @@ func member(r *Rollout, id ID, e Event, states ...MemberState) (Event, error) {
 		}
 	}
 	return Event{}, fmt.Errorf("%s is %s", id, m.State)
+}
+
+// skips reports whether an operator excluded a target in a rollout, which can be retried at any time: the
+// target may have returned meanwhile, and the rollout may have ended.
+func (s *State) skips(r *Rollout, id ID) bool {
+	return slices.Contains(slices.Collect(maps.Values(s.skipped[id])), r.ID)
 }
 
 // holds reports whether content is held because of a rollout.

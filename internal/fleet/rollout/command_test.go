@@ -115,3 +115,18 @@ func TestResumed(t *testing.T) {
 		f.step(1)
 	}
 }
+
+// TestSkippedInRollback: a member that was skipped after its grant returns in a rollback, and stays excluded until
+// an operator retries it.
+func TestSkippedInRollback(t *testing.T) {
+	f := slow(t, 20)
+	id := f.s.Rollouts["r2"].Plan.Waves[0].Members[0]
+	f.command(t, rollout.ToSkip, id)
+	f.step(1)
+	f.command(t, rollout.ToRollback, "")
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.RolledBack })
+	f.command(t, rollout.ToRelease, "")
+	f.until(t, "the others", func() bool { return f.have("w2") == 9 && f.phase("r3").Final() })
+	f.command(t, rollout.ToRetry, id)
+	f.until(t, "the member", func() bool { return f.have("w2") == 10 })
+}

@@ -49,7 +49,7 @@ func (t *turn) join(r *Rollout) {
 	for _, id := range sorted(t.w.Targets) {
 		target := t.w.Targets[id]
 		if m := r.Members[id]; m != nil && m.State != MemberLeft || target.Lane != r.Plan.Lane ||
-			!target.wants(r.Plan.Changes) || t.replaced(r, target) {
+			!target.wants(r.Plan.Changes) || t.replaced(r, target) || t.s.excludes(id, r) {
 			continue
 		}
 		t.add(r, Event{Kind: Joined, Target: id, Wave: last})

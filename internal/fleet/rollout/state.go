@@ -63,3 +63,8 @@ func number(id string) int {
 	n, _ := strconv.Atoi(id[min(1, len(id)):])
 	return n
 }
+
+// excludes reports whether an operator excluded a target from a change of a rollout, also in an earlier one.
+func (s *State) excludes(id ID, r *Rollout) bool {
+	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return s.skipped[id][c] != "" })
+}
