@@ -115,18 +115,24 @@ func withTree(origin *image.Image, from image.Image) *image.Image {
 	return new(image.Of(&whole))
 }
 
+// leftToOthers reports whether a rollback managed a path again that must be absent, and left the object of others
+// there. They can change it until a run removes it, so the image before this removal is the origin.
+func leftToOthers(c plan.Change, adopted image.Image) bool {
+	return stepOf(c).Verb == step.Rm && adopted.File() != nil && adopted.File().Type != image.Absent
+}
+
 // originAfter returns the origin of an entry whose address change i changed.
 func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.Entry, had bool) *image.Image {
 	c, from := r.plan.Changes[i], r.effects[i].from
 	o := e.Origin
 	switch {
-	case o == nil && e.Adopted != nil:
+	case o == nil && e.Adopted != nil && !leftToOthers(c, *e.Adopted):
 		now := r.keptAbove(entries, c.Addr, *e.Adopted)
 		if now.File() != nil && now.File().Type == image.Absent { // this run can have restored the directory
 			now = r.keptAbove(byAddr(r.base.Entries), c.Addr, now)
 		}
 		o = withVersions(&now, from)
-	case o == nil && !had:
+	case o == nil && (!had || e.Adopted != nil):
 		o = origin(r.keptAbove(entries, c.Addr, from))
 	case o == nil:
 		o = origin(from)
