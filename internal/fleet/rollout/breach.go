@@ -81,7 +81,7 @@ func (t *turn) returned(r *Rollout) {
 	}
 }
 
-// isBack reports whether the newest assignment of a member has what it had before.
+// isBack reports whether the newest assignment of a member has its previous content again.
 func (t *turn) isBack(id ID, m *Member) bool {
 	return !slices.ContainsFunc(m.Before, func(c Change) bool { return t.w.Has(id, c.Part) != c.Digest })
 }

@@ -169,7 +169,7 @@ func soakRestart(t *testing.T, f *fleet) {
 	}
 }
 
-// While a hub does not know its targets yet, it grants nothing and judges nobody.
+// While a hub does not know the state of its targets yet, there are no grants and no verdicts.
 func thunderingReturn(t *testing.T, f *fleet) {
 	f.step(1)
 	f.restart()

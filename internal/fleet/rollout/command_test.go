@@ -77,7 +77,7 @@ func TestCommandsForOthers(t *testing.T) {
 	}
 }
 
-// TestPromote: an operator ends the bake time of one wave, and no more.
+// TestPromote: an operator ends the bake time of one wave, but not of the next wave.
 func TestPromote(t *testing.T) {
 	f := begun(t, 20)
 	f.strategy.Waves[0].Bake, f.strategy.Waves[1].Bake = 5000, 5000

@@ -8,7 +8,7 @@
 //	}
 //	events := s.Decide(world, now)
 //	…                                              // store the events
-//	allowed, why := s.Allowed(target, lane, change) // publish what is permitted
+//	allowed, why := s.Allowed(target, lane, change) // publish the permitted changes
 //	events, err := s.Order(rollout.Command{Action: rollout.ToPause, Rollout: "r7", By: "jane"}, now)
 //
 // # Changes and rollouts

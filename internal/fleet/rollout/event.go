@@ -28,7 +28,7 @@ const (
 	Resumed   Kind = "resumed"
 	Promoted  Kind = "promoted" // an operator ended the bake time of the wave
 	Breached  Kind = "breached" // the limits are exceeded; Reaction is the consequence
-	Returned  Kind = "returned" // the target has again what it had before
+	Returned  Kind = "returned" // the target has its previous content again
 	Ended     Kind = "ended"    // Phase is the result
 	Released  Kind = "released" // an operator permits the content that was held
 )

@@ -85,7 +85,7 @@ func (f *fleet) world() rollout.World {
 	return w
 }
 
-// step decides, publishes what is permitted, and lets the hosts work for some seconds.
+// step decides, publishes the permitted changes, and simulates the hosts for some seconds.
 func (f *fleet) step(seconds int64) {
 	w := f.world()
 	log := f.s.Decide(w, f.now)
@@ -101,7 +101,7 @@ func (f *fleet) step(seconds int64) {
 	}
 }
 
-// publish gives each host what it may have.
+// publish gives each host its permitted changes.
 func (f *fleet) publish() {
 	for id, h := range f.hosts {
 		changed := false

@@ -177,7 +177,7 @@ func (f *fleet) said(k rollout.Kind) (n int) {
 }
 
 // TestLanes: a bad content on one branch stops only the rollout of this branch, and a target that changes its
-// branch keeps what it has until a rollout there grants it more.
+// branch keeps its content until a rollout of the new branch grants it a change.
 func TestLanes(t *testing.T) {
 	f := begun(t, 10)
 	f.hosts["h03"].lane = "next"

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRandomHistories plays random histories of a fleet. The judge checks each decision. At the end
-// all hosts are online, nothing fails and nobody interferes: then each host gets the newest content.
+// all hosts are online, no content fails and there are no commands: then each host gets the newest content.
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFleet(t, rapid.IntRange(1, 25).Draw(rt, "hosts"), randomStrategy(rt))
@@ -147,7 +147,7 @@ func (f *fleet) sorted() (out []*rollout.Rollout) {
 	return out
 }
 
-// open describes what has not ended.
+// open describes the rollouts that have not ended, and the missing changes of hosts.
 func (f *fleet) open() (out string) {
 	for _, r := range f.s.Open() {
 		out += fmt.Sprintf("%s %s wave %d of %d\n", r.ID, r.Phase, r.Wave, len(r.Plan.Waves))
