@@ -60,6 +60,10 @@ type (
 		About
 		Gives[[]query.Target]
 	}
+	StrategiesQuery struct {
+		About
+		Gives[[]query.Strategy]
+	}
 	EmptyGroupsQuery struct {
 		About
 		Gives[[]query.Target]

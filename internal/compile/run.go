@@ -107,6 +107,18 @@ func (r *Repository) Targets() ([]query.Target, diag.List) {
 	return ts, append(slices.Clone(r.ds), more...)
 }
 
+// Strategies returns the rollout strategies that a repository declares, in the order of declaration.
+func Strategies(tree repo.Tree) ([]query.Strategy, diag.List) { return Open(tree).Strategies() }
+
+// Strategies is like the function Strategies.
+func (r *Repository) Strategies() ([]query.Strategy, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	list, more := query.Strategies(r.program)
+	return list, append(slices.Clone(r.ds), more...)
+}
+
 // Names returns the names of Targets, with their errors.
 func (r *Repository) Names() ([]string, diag.List) {
 	list, ds := r.Targets()

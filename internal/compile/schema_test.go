@@ -351,6 +351,8 @@ func blockText(b schema.Block, attr string) string {
 		return "variable \"x\" {\n" + text + "}\n"
 	case "param":
 		return "action \"x\" {\ncommand = [\"true\"]\n" + text + "}\n"
+	case "wave":
+		return "rollout \"x\" {\n" + text + "}\n"
 	case "part":
 		return "command \"x\" {\n" + text + "}\n"
 	case "module":

@@ -1,8 +1,6 @@
 package child
 
 import (
-	"encoding/json"
-
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind/generator"
@@ -85,6 +83,7 @@ func forms() []form {
 			writeResult, readResult, true, addSecrets,
 		}.form(),
 		about[compile.TargetsQuery]((*compile.Repository).Targets, writeTargets, readTargets),
+		about[compile.StrategiesQuery]((*compile.Repository).Strategies, writeDocument, readStrategies),
 		about[compile.EmptyGroupsQuery]((*compile.Repository).EmptyGroups, writeTargets, readTargets),
 		about[compile.OwnKindsQuery]((*compile.Repository).OwnKinds, writeKinds, readKinds),
 		about[compile.LookupsQuery]((*compile.Repository).Lookups, writeLookups, readLookups),
@@ -145,32 +144,6 @@ func addCallSecrets(s *secrets, call *compile.ActionCall) error { return addSecr
 // alone is for an answer that does not refer to files of the repository.
 func alone[A any](read func(*reader) A) func(*reader, repo.Tree) A {
 	return func(r *reader, _ repo.Tree) A { return read(r) }
-}
-
-// writeDocument writes a description as JSON.
-func writeDocument[A any](w *writer, doc A) {
-	text, err := json.Marshal(doc)
-	if err != nil {
-		text = nil // texts and numbers can be written
-	}
-	w.text(string(text))
-}
-
-func readDocument[A any](r *reader) (doc A) {
-	if text := r.bytes(); r.err == nil {
-		if err := json.Unmarshal(text, &doc); err != nil {
-			r.fail("a document: %v", err)
-		}
-	}
-	return doc
-}
-
-func readJSON(r *reader) []byte {
-	text := r.bytes()
-	if !json.Valid(text) {
-		r.fail("a schema that is not a JSON document")
-	}
-	return text
 }
 
 // writeVerdict omits the ID, which the holder knows.

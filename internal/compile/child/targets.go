@@ -37,6 +37,7 @@ func writeTargets(w *writer, list []query.Target) {
 		w.bool(t.Enrolled)
 		w.bool(t.Declared)
 		w.rng(t.Range)
+		w.text(t.Strategy)
 		if w.bool(t.SSH != nil); t.SSH != nil {
 			w.text(t.SSH.Host)
 			w.text(t.SSH.User)
@@ -85,7 +86,7 @@ func readTargets(r *reader) []query.Target {
 	}
 	var out []query.Target
 	seen := map[string]bool{}
-	for range r.count(16) {
+	for range r.count(17) {
 		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
 		number := r.int()
 		if number >= len(shared) {
@@ -94,6 +95,7 @@ func readTargets(r *reader) []query.Target {
 		}
 		t.Uses, t.Modules = shared[number].uses, shared[number].directories
 		t.Errors, t.Enrolled, t.Declared, t.Range = r.texts(), r.bool(), r.bool(), r.rng()
+		t.Strategy = r.text()
 		if t.Labels == nil {
 			t.Labels = map[string]string{}
 		}

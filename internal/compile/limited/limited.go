@@ -137,6 +137,11 @@ func (c *Compiler) Targets(tree repo.Tree) ([]query.Target, diag.List) {
 	return compile.Ask(c, compile.TargetsQuery{About: compile.About{Tree: tree}})
 }
 
+// Strategies is compile.Strategies.
+func (c *Compiler) Strategies(tree repo.Tree) ([]query.Strategy, diag.List) {
+	return compile.Ask(c, compile.StrategiesQuery{About: compile.About{Tree: tree}})
+}
+
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the
 // child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {

@@ -14,6 +14,7 @@ import (
 // Compiler compiles the inventory of a repository. *limited.Compiler implements it.
 type Compiler interface {
 	Targets(tree repo.Tree) ([]query.Target, diag.List)
+	Strategies(tree repo.Tree) ([]query.Strategy, diag.List)
 }
 
 // Config contains the environment of a hub.

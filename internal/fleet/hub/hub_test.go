@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/client"
@@ -26,13 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
-	"fettle.dev/fettle/internal/lang/query"
-	"fettle.dev/fettle/internal/repo"
 )
-
-type compiler struct{}
-
-func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
 // world is a hub that runs in this process, with its repository.
 type world struct {

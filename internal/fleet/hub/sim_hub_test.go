@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus"
@@ -28,8 +26,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host/mem"
-	"fettle.dev/fettle/internal/lang/query"
-	"fettle.dev/fettle/internal/repo"
 )
 
 // sim is a fleet in virtual time. Hubs, agents, certificates and content are real; the bus, git,
@@ -66,10 +62,6 @@ type simHub struct {
 	identify func(*tls.ConnectionState) (fleet.TargetID, error)
 	ready    chan struct{}
 }
-
-type simCompiler struct{}
-
-func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
 func (s *sim) fault(format string, a ...any) {
 	s.mu.Lock()

@@ -22,7 +22,7 @@ func EmptyGroups(p *source.Program) ([]Target, diag.List) {
 	for _, g := range p.Groups {
 		vacant := g.Names == nil
 		for i, t := range p.Targets {
-			vacant = vacant && !g.Matches(t, labels[i])
+			vacant = vacant && !g.Matches(t.Name, labels[i])
 		}
 		if !vacant {
 			continue

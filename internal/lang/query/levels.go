@@ -36,7 +36,7 @@ func levelsBy(p *source.Program, r *syntax.Reports, t *source.Target, labels map
 func findLevels(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
 	var own []*source.Level
 	for _, g := range p.Groups {
-		if g.Matches(t, labels) {
+		if g.Matches(t.Name, labels) {
 			own = append(own, &g.Level)
 		}
 	}

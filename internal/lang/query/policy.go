@@ -31,6 +31,10 @@ func Policy(p *source.Program, r *syntax.Reports, levels []*source.Level) catalo
 }
 
 func policyValue(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute, values []string, out *catalog.Policy) {
+	if a.Name == "rollout" {
+		strategyName(p, r, a) // runs do not depend on it
+		return
+	}
 	if a.Name == "require_undo" {
 		if v, ok := p.Early(r, a.Expr, cty.Bool); ok {
 			out.RequireUndo = v.True()

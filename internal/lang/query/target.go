@@ -30,5 +30,8 @@ type Target struct {
 	// Enrolled is set if an enrolled block names it, Declared if a target block does.
 	Enrolled, Declared bool
 	SSH                *SSH // ssh settings; nil: it is the local host
-	Range              diag.Range
+	// Strategy is the name of the rollout strategy that policies give it, "" if none does. It is
+	// declared or built in.
+	Strategy string
+	Range    diag.Range
 }

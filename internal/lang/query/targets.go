@@ -15,6 +15,7 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		w.nowhere()
 	}
 	out, shared := []Target{}, map[string]*used{}
+	local := Target{Name: LocalTarget, Labels: map[string]string{}, Strategy: strategyOf(p, r, nil)}
 	for _, t := range p.Targets {
 		x := Target{Name: t.Name, Range: t.Range, Labels: TargetLabels(p, r, t), Enrolled: t.Enrolled != nil,
 			Declared: t.Enrolled == nil || t.Enrolled.Declared}
@@ -29,14 +30,14 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		}
 		u := usedBy(p, r, levels, shared)
 		x.Modules, x.Uses, x.Errors = u.directories(), u.uses, u.errors
-		x.SSH = w.of(x, levels)
+		x.SSH, x.Strategy = w.of(x, levels), strategyOf(p, r, levels)
 		out = append(out, x)
 	}
 	switch {
 	case r.List.HasErrors():
 		out = nil
 	case len(out) == 0:
-		out = append(out, Target{Name: LocalTarget, Labels: map[string]string{}})
+		out = append(out, local)
 	}
 	return out, source.Finish(p, r.List)
 }

@@ -62,6 +62,8 @@ func Blocks() []Block {
 		{Name: "policy", Doc: "Behaviour of runs.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(),
 			Inside: []string{"module"}},
+		{Name: "rollout", Label: "name", Doc: "A strategy: how hubs give a change to targets, in waves.",
+			Attrs: rolloutAttrs(), Inside: []string{"wave"}, needs: []string{"wave"}},
 		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
 		{Name: "target", Label: "name", Doc: "A host that the repository configures.",
 			Attrs:  append(levelAttrs(), labels(cty.Map(cty.String), "labels; target groups select by them")),
@@ -73,6 +75,7 @@ func Blocks() []Block {
 		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(),
 			Inside: []string{"validation"}},
+		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs()},
 	}
 }
 
@@ -129,10 +132,12 @@ func levelAttrs() []kind.Attr {
 	}
 }
 
-func groupAttrs() []kind.Attr {
-	return append(levelAttrs(),
-		kind.Attr{Name: "targets", Type: sequence, Doc: "names with * ? and [a-z], or regular expressions between slashes"},
-		labels(mapping, "required labels: a value, a list of accepted values, or * for any value"))
+func groupAttrs() []kind.Attr { return append(levelAttrs(), selectorAttrs()...) }
+
+func selectorAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "targets", Type: sequence, Doc: "names with * ? and [a-z], or regular expressions between slashes"},
+		labels(mapping, "required labels: a value, a list of accepted values, or * for any value")}
 }
 
 func moduleAttrs() []kind.Attr {
@@ -244,6 +249,7 @@ func policyAttrs() []kind.Attr {
 		word("lockout", "confirmation of a run that may lock operators out", "confirm", "checks", "ignore"),
 		word("confirm_within", "time to confirm such a run, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
+		word("rollout", "strategy for changes of a hub: the name of a rollout block, careful or at-once"),
 		word("repository", "the name of the repository, by which hosts recognize it; only at the top"),
 	}
 }
@@ -258,6 +264,36 @@ func sshAttrs() []kind.Attr {
 		{Name: "options", Type: cty.Map(cty.String), Doc: "options of ssh_config, by name"},
 	}
 }
+
+func rolloutAttrs() []kind.Attr {
+	return []kind.Attr{
+		amountOf("max_failed", "failed targets that the rollout tolerates; default: 0"),
+		amountOf("max_silent", "targets without contact that the rollout tolerates; default: 2%"),
+		amountOf("min_ready", "part of the targets with the change that must be ready before the next wave; default: 95%"),
+		amountOf("min_coverage", "part of all targets of a wave that must be ready before the next wave; default: 50%"),
+		durationOf("min_ready_time", "time for which a target must be ready without interruption; default: 10s"),
+		durationOf("progress_deadline", "time limit until a target is ready; default: 15m"),
+		durationOf("silent_after", "time without contact after which a target counts as silent; default: 5m"),
+		durationOf("wave_timeout", "time after which frozen targets no longer delay the next wave; default: 24h"),
+		{Name: "on_breach", Type: cty.String, OneOf: []string{"pause", "abort", "rollback"},
+			Doc: "reaction to more failed or silent targets than tolerated; default: rollback"},
+		docAttr(),
+	}
+}
+
+func waveAttrs() []kind.Attr {
+	return append(selectorAttrs(),
+		amountOf("size", "number of targets, or percentage of all targets of the rollout; default: all remaining targets"),
+		amountOf("max_unavailable", "targets with the change that may be not ready at the same time; default: 25%"),
+		durationOf("bake", "time between the success of the wave and the next wave; default: 0s"), docAttr())
+}
+
+// amountOf returns an attribute with a number such as 3 or a percentage such as "25%".
+func amountOf(name, doc string) kind.Attr {
+	return kind.Attr{Name: name, Type: cty.DynamicPseudoType, Doc: doc}
+}
+
+func durationOf(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
 
 func testAttrs() []kind.Attr {
 	return []kind.Attr{

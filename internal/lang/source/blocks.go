@@ -188,8 +188,34 @@ type Level struct {
 // label or by both.
 type Group struct {
 	Level
+	Selector
+}
+
+// Selector selects targets by name, by label or by both.
+type Selector struct {
 	Names  []func(name string) bool // nil: any
 	Labels map[string][]string      // any of the values; nil: any
+}
+
+// Strategy is a rollout block: how a change reaches its targets in waves.
+type Strategy struct {
+	Name  string
+	Range diag.Range
+	Waves []*Wave // in the order of declaration; at least one
+	// Amounts and Times have a value for each attribute with an amount or a duration.
+	Amounts  map[string]string
+	Times    map[string]int64 // seconds
+	OnBreach string
+}
+
+// Wave is one wave of a Strategy.
+type Wave struct {
+	Name           string
+	Range          diag.Range
+	Selector       *Selector // nil: all targets
+	Size           string    // "": all remaining targets
+	MaxUnavailable string
+	Bake           int64 // seconds
 }
 
 // Target is a target block.

@@ -79,6 +79,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.role(b)
 	case "target_group":
 		ps.group(b)
+	case "rollout":
+		rolloutBlock{ps, &Strategy{}}.read(b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
 	case "ssh":

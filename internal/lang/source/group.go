@@ -27,20 +27,24 @@ func (ps *parser) group(b *hclsyntax.Block) {
 			return
 		}
 	}
-	g := &Group{Level: l}
-	names, labels := b.Body.Attributes["targets"], b.Body.Attributes["labels"]
-	if names == nil && labels == nil {
+	at := b.Body.Attributes
+	if at["targets"] == nil && at["labels"] == nil {
 		ps.Errorf(l.Range, "Target group selects nothing",
 			`Set targets = ["web*"] or labels = { env = "prod" }. To select all targets, write targets = ["*"].`)
 		return
 	}
-	if names != nil {
-		g.Names = ps.patterns(names.Expr)
+	ps.prog.Groups = append(ps.prog.Groups, &Group{Level: l, Selector: ps.targetSelector(at)})
+}
+
+// targetSelector reads the attributes targets and labels of a target_group or a wave.
+func (ps *parser) targetSelector(at hclsyntax.Attributes) (out Selector) {
+	if a := at["targets"]; a != nil {
+		out.Names = ps.patterns(a.Expr)
 	}
-	if labels != nil {
-		g.Labels = ps.selector(labels.Expr)
+	if a := at["labels"]; a != nil {
+		out.Labels = ps.selector(a.Expr)
 	}
-	ps.prog.Groups = append(ps.prog.Groups, g)
+	return out
 }
 
 // patterns reads names with * ? and [a-z], and regular expressions between slashes. A pattern must
@@ -122,18 +126,18 @@ func anyOf(v cty.Value) ([]string, bool) {
 	return out, true
 }
 
-// Matches reports whether a target with these labels belongs to the group.
-func (g *Group) Matches(t *Target, labels map[string]string) bool {
-	if g.Names != nil {
+// Matches reports whether it selects a target with this name and these labels.
+func (s *Selector) Matches(name string, labels map[string]string) bool {
+	if s.Names != nil {
 		named := false
-		for _, match := range g.Names {
-			named = named || match(t.Name)
+		for _, match := range s.Names {
+			named = named || match(name)
 		}
 		if !named {
 			return false
 		}
 	}
-	for k, values := range g.Labels {
+	for k, values := range s.Labels {
 		if have, ok := labels[k]; !ok || !slices.Contains(values, have) && !slices.Contains(values, "*") {
 			return false
 		}

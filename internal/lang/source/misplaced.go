@@ -32,6 +32,9 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 		return "Target inside a module", "Enrolled targets are declared at the top of the repository."
 	case "role", "target_group":
 		return "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl."
+	case "rollout":
+		return "Rollout inside a module",
+			"A rollout selects targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":
 		return "Policy inside a module",
 			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."

@@ -18,6 +18,7 @@ func PolicyAttributes() []policyAttribute {
 		{"confirm_within", nil},
 		{"require_undo", nil},
 		{"repository", nil},
+		{"rollout", nil},
 	}
 }
 

@@ -1,6 +1,9 @@
 package source
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -22,6 +25,45 @@ func (ps *parser) target(b *hclsyntax.Block) {
 		}
 	}
 	ps.prog.Targets = append(ps.prog.Targets, &Target{Level: l, Labels: b.Body.Attributes["labels"]})
+}
+
+func (ps *parser) enrolled(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"labels", "waits"}, nil)
+	if old := ps.prog.enrolled[name]; old != nil {
+		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.",
+			name, old.rng)
+		return
+	}
+	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
+		waits: b.Body.Attributes["waits"]}
+}
+
+// enrol joins enrolled targets with the declared targets of the same name. It appends the remaining
+// enrolled targets, sorted by place and name.
+func (p *Program) enrol() {
+	for _, t := range p.Targets {
+		if e := p.enrolled[t.Name]; e != nil {
+			t.Enrolled, t.Waits, e.Declared = e, e.waits, true
+		}
+	}
+	var more []*enrolled
+	for _, e := range p.enrolled {
+		if !e.Declared {
+			more = append(more, e)
+		}
+	}
+	slices.SortFunc(more, func(a, b *enrolled) int {
+		return cmp.Or(cmp.Compare(a.rng.File, b.rng.File), cmp.Compare(a.rng.Start.Byte, b.rng.Start.Byte),
+			cmp.Compare(a.name, b.name))
+	})
+	for _, e := range more {
+		p.Targets = append(p.Targets, &Target{Level: Level{Kind: "target", Name: e.name, Range: e.rng, Waits: e.waits},
+			Enrolled: e})
+	}
 }
 
 // Early evaluates an expression before any target or fact is known.

@@ -44,6 +44,7 @@ type Program struct {
 	Roles        map[string]*Level
 	Groups       []*Group // in the order of declaration
 	Commands     map[string]*Command
+	Strategies   []*Strategy // in the order of declaration
 	Top          Level
 	modules      map[string]parsed // by directory
 	Declarations *declarations     // nil until the first use

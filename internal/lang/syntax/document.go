@@ -47,6 +47,7 @@ const (
 	variableBody
 	actionBody
 	commandBody
+	rolloutBody
 	TestsBody // a file of tests
 	testBody
 	validationBody
@@ -73,6 +74,8 @@ func (k BodyKind) isBlock(key string) bool {
 		return key == "param"
 	case commandBody:
 		return key == "param" || key == "part"
+	case rolloutBody:
+		return key == "wave"
 	case TestsBody:
 		return true
 	case testBody:
@@ -90,9 +93,11 @@ func inside(block string) BodyKind {
 		return actionBody
 	case "command":
 		return commandBody
+	case "rollout":
+		return rolloutBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled":
+	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "wave":
 		return plainBody
 	case "define":
 		return defineBody

@@ -89,7 +89,8 @@ func reference(kind, label string) starlark.Value {
 	switch kind {
 	case "variable":
 		kind = "var"
-	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test":
+	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test", "rollout",
+		"wave":
 		return starlark.None
 	}
 	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" &&

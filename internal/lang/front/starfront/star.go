@@ -106,7 +106,8 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 		return true
 	})
 	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part",
-		"block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test"} {
+		"block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test",
+		"rollout", "wave"} {
 		add(name, r.block)
 	}
 	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {

@@ -1,0 +1,15 @@
+package hub_test
+
+import (
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// compiler compiles in this process.
+type compiler struct{}
+
+func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
+
+func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return compile.Strategies(t) }

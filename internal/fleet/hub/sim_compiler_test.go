@@ -1,0 +1,17 @@
+package hub
+
+import (
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// simCompiler compiles in this process.
+type simCompiler struct{}
+
+func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
+
+func (simCompiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) {
+	return compile.Strategies(t)
+}

@@ -1,0 +1,220 @@
+package source
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/amount"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/duration"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// BuiltinStrategies are the names of the strategies that need no block.
+func BuiltinStrategies() []string { return []string{"at-once", "careful"} }
+
+// BreachReactions are the values of on_breach.
+func BreachReactions() []string { return []string{"pause", "abort", "rollback"} }
+
+// strategySetting is an attribute with the value that counts if it is absent.
+type strategySetting struct{ name, absent string }
+
+func strategyAmounts() []strategySetting {
+	return []strategySetting{{"max_failed", "0"}, {"max_silent", "2%"}, {"min_ready", "95%"}, {"min_coverage", "50%"}}
+}
+
+func strategyTimes() []strategySetting {
+	return []strategySetting{{"min_ready_time", "10s"}, {"progress_deadline", "15m"}, {"silent_after", "5m"},
+		{"wave_timeout", "24h"}}
+}
+
+func strategyAttributes() []string {
+	out := []string{"on_breach", "description"}
+	for _, s := range slices.Concat(strategyAmounts(), strategyTimes()) {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// Strategy returns the declared strategy with a name, or nil.
+func (p *Program) Strategy(name string) *Strategy {
+	i := slices.IndexFunc(p.Strategies, func(s *Strategy) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return p.Strategies[i]
+}
+
+// rolloutBlock reads one rollout block. Its values are evaluated before any target is known.
+type rolloutBlock struct {
+	*parser
+	out *Strategy
+}
+
+// read adds the strategy to the program.
+func (x rolloutBlock) read(b *hclsyntax.Block) {
+	name, r, ok := x.label(b)
+	if !ok {
+		return
+	}
+	x.only(b, strategyAttributes(), []string{"wave"})
+	if !x.named(name, r) {
+		return
+	}
+	x.out.Name, x.out.Range = name, r
+	x.settings(b.Body.Attributes)
+	for _, sub := range b.Body.Blocks {
+		if sub.Type == "wave" {
+			x.wave(sub)
+		}
+	}
+	if len(x.out.Waves) == 0 {
+		x.Errorf(r, "Rollout without a wave", `Add a wave. A wave with all targets is: wave "all" {}.`)
+		return
+	}
+	x.prog.Strategies = append(x.prog.Strategies, x.out)
+}
+
+// named reports whether the name can be used.
+func (x rolloutBlock) named(name string, r diag.Range) bool {
+	switch old := x.prog.Strategy(name); {
+	case !hclsyntax.ValidIdentifier(name):
+		x.Errorf(r, "Bad name for a rollout",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+	case slices.Contains(BuiltinStrategies(), name):
+		x.Errorf(r, "Rollout exists already", "%q is a built-in strategy. Choose a different name.", name)
+	case old != nil:
+		x.Errorf(r, "Rollout declared twice", "The rollout %q is already declared at %s. Rename or remove one of the two.",
+			name, old.Range)
+	default:
+		return true
+	}
+	return false
+}
+
+func (x rolloutBlock) settings(at hclsyntax.Attributes) {
+	x.out.Amounts, x.out.Times = map[string]string{}, map[string]int64{}
+	for _, a := range strategyAmounts() {
+		x.out.Amounts[a.name] = x.amount(at[a.name], a.absent, false)
+	}
+	for _, a := range strategyTimes() {
+		x.out.Times[a.name] = x.seconds(at[a.name], a.absent, a.name != "min_ready_time")
+	}
+	x.out.OnBreach = x.reaction(at["on_breach"])
+}
+
+func (x rolloutBlock) wave(b *hclsyntax.Block) {
+	name, r, ok := x.label(b)
+	if !ok {
+		return
+	}
+	x.only(b, []string{"targets", "labels", "size", "max_unavailable", "bake", "description"}, nil)
+	if !x.waveNamed(name, r) {
+		return
+	}
+	at := b.Body.Attributes
+	w := &Wave{Name: name, Range: r, Size: x.amount(at["size"], "", true),
+		MaxUnavailable: x.amount(at["max_unavailable"], "25%", true), Bake: x.seconds(at["bake"], "0s", false)}
+	if at["targets"] != nil || at["labels"] != nil {
+		sel := x.targetSelector(at)
+		w.Selector = &sel
+	}
+	x.out.Waves = append(x.out.Waves, w)
+}
+
+// waveNamed also reports a wave without a possible member.
+func (x rolloutBlock) waveNamed(name string, r diag.Range) bool {
+	if !hclsyntax.ValidIdentifier(name) {
+		x.Errorf(r, "Bad name for a wave",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		return false
+	}
+	for _, old := range x.out.Waves {
+		switch {
+		case old.Name == name:
+			x.Errorf(r, "Wave declared twice", "The wave %q is already declared at %s. Rename or remove one of the two.",
+				name, old.Range)
+			return false
+		case old.Size == "" && old.Selector == nil:
+			x.Errorf(r, "Wave without members",
+				"The wave %q can never have a member: the wave %q at %s takes all remaining targets. "+
+					"Set size in that wave, or make it the last wave.", name, old.Name, old.Range)
+			return false
+		}
+	}
+	return true
+}
+
+// amount returns a number of targets or a percentage, as package amount writes it.
+func (x rolloutBlock) amount(a *hclsyntax.Attribute, absent string, positive bool) string {
+	if a == nil {
+		return absent
+	}
+	text, ok := x.scalar(a, `a number such as 3, or a percentage such as "25%"`)
+	if !ok {
+		return "0"
+	}
+	n, err := amount.Parse(text)
+	switch {
+	case err != nil:
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets", "%s: %v.", a.Name, err)
+	case positive && n.Number == 0:
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets",
+			"%s must be at least 1 or 1%%, and this is %q.", a.Name, text)
+	}
+	return n.String()
+}
+
+// seconds returns a duration in seconds.
+func (x rolloutBlock) seconds(a *hclsyntax.Attribute, absent string, positive bool) int64 {
+	text := absent
+	if a != nil {
+		given, ok := x.scalar(a, `a duration such as "10m"`)
+		if !ok {
+			return 0
+		}
+		text = given
+	}
+	d, err := duration.Parse(text)
+	switch {
+	case err != nil:
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s: %s.", a.Name, err)
+	case d%time.Second != 0:
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s must have whole seconds.", a.Name)
+	case positive && d == 0:
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s must be longer than 0s.", a.Name)
+	}
+	return int64(d / time.Second)
+}
+
+func (x rolloutBlock) reaction(a *hclsyntax.Attribute) string {
+	if a == nil {
+		return "rollback"
+	}
+	text, ok := x.scalar(a, "one of "+strings.Join(BreachReactions(), ", "))
+	if ok && !slices.Contains(BreachReactions(), text) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name,
+			strings.Join(BreachReactions(), ", "), text, syntax.Near(text, BreachReactions()))
+	}
+	return text
+}
+
+// scalar returns a string or a number as text. want describes the value in an error.
+func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool) {
+	v, hds := a.Expr.Value(x.prog.Pure)
+	x.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil || text.IsNull() || !text.IsKnown() {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "%s must be %s.", a.Name, want)
+		return "", false
+	}
+	return text.AsString(), true
+}
