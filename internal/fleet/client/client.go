@@ -71,7 +71,10 @@ type Client struct {
 var ErrStopped = errors.New("the hub on this host does not run")
 
 // New makes a client. It does not connect.
-func New(l Login) (*Client, error) {
+func New(l Login) (*Client, error) { return NewAt(l, time.Now) }
+
+// NewAt is New with a clock. Certificates of hubs must be valid at its time.
+func NewAt(l Login, now func() time.Time) (*Client, error) {
 	u, err := url.Parse(l.Hub)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the address of the hub: %w", err)
@@ -101,7 +104,7 @@ func New(l Login) (*Client, error) {
 		if err := fleet.CheckDigest(l.Authority); err != nil {
 			return nil, fmt.Errorf("cannot verify the hub, because the login has no valid digest of the fleet CA: %w", err)
 		}
-		transport.TLSClientConfig = trustOnly(l.Authority)
+		transport.TLSClientConfig = trustOnly(l.Authority, now)
 		c.base, c.streams = "https://"+u.Host, oneConnection(transport, c.http)
 		return c, nil
 	}
@@ -119,15 +122,15 @@ var ErrUntrustedHub = errors.New(
 	"the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
 
 // trustOnly returns a TLS configuration that accepts only hubs of one fleet CA.
-func trustOnly(authority string) *tls.Config {
+func trustOnly(authority string, now func() time.Time) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, // VerifyConnection verifies the chain; there is no host name to compare
-		VerifyConnection:   func(s tls.ConnectionState) error { return verify(s.PeerCertificates, authority) },
+		VerifyConnection:   func(s tls.ConnectionState) error { return verify(s.PeerCertificates, authority, now()) },
 	}
 }
 
-func verify(chain []*x509.Certificate, authority string) error {
+func verify(chain []*x509.Certificate, authority string, at time.Time) error {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range chain {
 		if DigestOf(c) == authority && c.IsCA {
@@ -139,7 +142,7 @@ func verify(chain []*x509.Certificate, authority string) error {
 	if len(chain) == 0 || !isHub(chain[0]) {
 		return ErrUntrustedHub
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between,
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: at,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUntrustedHub, err)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -276,5 +277,20 @@ func TestSocket(t *testing.T) {
 	}
 	if p, err := client.Get(t.Context(), c, route.WhoAmI()); err != nil || p.Name != "root" || len(p.Rights) != 4 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// A client accepts the certificate of a hub only while it is valid at the time of its clock.
+func TestClock(t *testing.T) {
+	server, authority := serve(t, newHub(t).Handler(), "hub")
+	for ahead, valid := range map[int]bool{0: true, 100: false, -100: false} {
+		c, err := client.NewAt(client.Login{Hub: server.URL, Authority: authority, Token: "read"},
+			func() time.Time { return time.Now().AddDate(ahead, 0, 0) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Get(t.Context(), c, route.Status()); (err == nil) != valid {
+			t.Errorf("a clock that is %d years ahead: %v", ahead, err)
+		}
 	}
 }

@@ -34,9 +34,9 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// cmdHub starts a hub that is asked over the network, and says where and of which
+// cmdFakeHub starts a hub that is asked over the network, and says where and of which
 // authority it is: hub. Its tokens are read, operate, approve and admin.
-func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdFakeHub(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.MkAbs("hub")
 	ts.Check(os.Mkdir(dir, 0o700))
 	hub, err := apitest.New(dir)
@@ -44,7 +44,7 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Defer(func() { _ = hub.Close() })
 	authority := ""
 	hub.Open = func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
-		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
+		return openFarOld(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
 	}
 	server, err := apitest.Serve(hub.Handler(), "hub")
 	ts.Check(err)
@@ -68,7 +68,7 @@ func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {
 
 // openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
 // agent keeps at a commit. If HOME has a directory strict, web1 requires signed commands.
-func openFar(home, by, target string, changes bool, authority string) (io.ReadWriteCloser, error) {
+func openFarOld(home, by, target string, changes bool, authority string) (io.ReadWriteCloser, error) {
 	near, far := net.Pipe()
 	name := map[string]string{"a": "web1", "b": "web2"}[target]
 	facts, err := wire.EncodeFacts(map[string]cty.Value{"hostname": cty.StringVal(name)})

@@ -191,6 +191,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
+			e.Values[hubKey] = &hubHolder{}
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("USER", "jane")
 			e.Setenv("TERM", "xterm")
@@ -208,6 +209,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":    cmdCode,
 			"hub":     cmdHub,
+			"fakehub": cmdFakeHub,
+			"await":   cmdAwait,
+			"capture": cmdCapture,
 			"deadhub": cmdDeadHub,
 			"silent":  cmdSilent,
 			"schema":  func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },

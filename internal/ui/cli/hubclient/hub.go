@@ -80,7 +80,7 @@ func OwnHub(s *cli.Printer, do, hint string) (*client.Client, error) {
 
 // ClientOf is a client that reports on standard error while a hub does not answer.
 func ClientOf(s *cli.Printer, l client.Login) (*client.Client, error) {
-	c, err := client.New(l)
+	c, err := client.NewAt(l, s.App.Now)
 	if err == nil {
 		c.OnWait(func() func() { return WhileWaiting(s, "waiting for an answer of the hub at "+l.Hub) })
 	}

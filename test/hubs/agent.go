@@ -1,0 +1,158 @@
+package hubs
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
+)
+
+// Agent is an enrolled target. It has a real identity and a real connection, but no host: it applies
+// nothing.
+type Agent struct {
+	Name string
+	ID   fleet.TargetID
+	// Job answers the jobs of the agent. If it is nil, the agent acknowledges every job.
+	Job func(fleet.Job) fleet.JobAnswer
+	// Serve serves the executor of the target. If it is nil, the agent closes each stream.
+	Serve func(ctx context.Context, header fleet.ExecutorHeader, stream io.ReadWriteCloser)
+
+	hub  *Hub
+	id   *pki.Identity
+	link *bus.Link // nil while it is disconnected
+	seq  uint64    // of the last report
+}
+
+// Enrol enrols a target with a new token. It is not connected yet. If the target waits for approval,
+// it has no identity and cannot connect.
+func Enrol(ctx context.Context, h *Hub, name string, terms document.TokenRequest) (*Agent, error) {
+	t, err := client.Post(ctx, h.Root, route.CreateToken(), terms)
+	if err != nil {
+		return nil, err
+	}
+	token, err := pki.ParseToken(t.Secret)
+	if err != nil {
+		return nil, err
+	}
+	enrolment := pki.Client{Directory: pki.Directory{FS: h.files, Dir: filepath.Join(h.dir, "agents", name)}, Now: h.Time}
+	a := &Agent{Name: name, hub: h}
+	a.id, err = enrolment.Enrol(ctx, h.URL, token, name)
+	if errors.Is(err, pki.ErrPending) {
+		return a, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.ID = a.id.ID
+	h.onClose = append(h.onClose, func() { _ = a.Disconnect() })
+	return a, nil
+}
+
+// Connect connects the agent, and waits until the hub shows it as connected.
+func (a *Agent) Connect(ctx context.Context) (err error) {
+	a.link, err = bus.Dial(ctx, bus.LinkConfig{ID: a.ID, URLs: a.id.BusURLs, TLS: func() (*tls.Config, error) {
+		return a.id.TLS(nil, a.hub.Time, func() time.Time { return time.Time{} }), nil
+	}})
+	if err != nil {
+		return err
+	}
+	if err := a.link.Serve(fleet.MessageJob, a.onJob); err != nil {
+		return err
+	}
+	if err := a.link.ServeStreams(fleet.MessageExecutor, a.onExecutor); err != nil {
+		return err
+	}
+	return a.await(ctx, "the connection of "+a.Name, func(t document.Target) bool { return t.Connected })
+}
+
+// Disconnect ends the connection.
+func (a *Agent) Disconnect() error {
+	if a.link == nil {
+		return nil
+	}
+	err := a.link.Close()
+	a.link = nil
+	return err
+}
+
+func (a *Agent) onJob(_ context.Context, body []byte) ([]byte, error) {
+	j, err := fleet.ParseJob(body)
+	if err != nil {
+		return nil, err
+	}
+	answer := fleet.JobAnswer{ID: j.ID}
+	if a.Job != nil {
+		answer = a.Job(j)
+	}
+	return json.Marshal(answer)
+}
+
+func (a *Agent) onExecutor(ctx context.Context, body []byte, stream io.ReadWriteCloser) {
+	var header fleet.ExecutorHeader
+	if a.Serve == nil || json.Unmarshal(body, &header) != nil {
+		_ = stream.Close()
+		return
+	}
+	a.Serve(ctx, header, stream)
+}
+
+// await waits until the hub shows a state of the target.
+func (a *Agent) await(ctx context.Context, what string, done func(document.Target) bool) error {
+	_, err := Await(ctx, what, func() (document.TargetDetail, error) {
+		return client.GetAt(ctx, a.hub.Root, route.Target(), route.TargetName{Target: a.Name})
+	}, func(d document.TargetDetail) bool { return done(d.Target) })
+	return err
+}
+
+// ask sends a message to the hub, and decodes its answer into out, if there is one.
+func (a *Agent) ask(ctx context.Context, message string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	answer, err := a.link.Ask(ctx, message, body)
+	if err != nil || out == nil {
+		return err
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// Assigned waits for an assignment with some modules.
+func (a *Agent) Assigned(ctx context.Context, modules int) (fleet.Assignment, error) {
+	keys := a.id.Keys(nil, a.hub.Time(), time.Time{})
+	return Await(ctx, "the assignment of "+a.Name, func() (fleet.Assignment, error) {
+		body, err := json.Marshal(fleet.Have{})
+		if err != nil {
+			return fleet.Assignment{}, err
+		}
+		envelope, err := a.link.Ask(ctx, fleet.MessageAssignment, body)
+		if err != nil || len(envelope) == 0 {
+			return fleet.Assignment{}, err
+		}
+		return fleet.OpenAssignment(envelope, keys)
+	}, func(as fleet.Assignment) bool { return len(as.Modules) == modules })
+}
+
+// Report sends the next report, and waits until it is in the read model.
+func (a *Agent) Report(ctx context.Context, e fleet.Event, s fleet.Status) error {
+	a.seq++
+	err := a.ask(ctx, fleet.MessageReport, fleet.Report{Format: fleet.ReportFormat, Target: a.ID, Seq: a.seq, Boot: "b",
+		At: a.hub.Time().UnixNano(), Event: e, Status: s}, nil)
+	if err != nil {
+		return err
+	}
+	_, err = Await(ctx, "the report of "+a.Name, func() (document.EventPage, error) {
+		return client.GetAt(ctx, a.hub.Root, route.Events(), route.EventQuery{Target: a.Name, Limit: 1})
+	}, func(p document.EventPage) bool { return len(p.Events) == 1 && p.Events[0].Kind == string(e.Kind) })
+	return err
+}
