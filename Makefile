@@ -1,7 +1,8 @@
 # make demo     what fettle does, on throwaway roots: one machine, then a hub with three
 # make build    bin/fettle, static; it carries the program for targets with this processor
 # make programs the same, with the programs for targets of every processor
-# make test     all tests; as root also those on real Debian hosts
+# make test     all short tests, and a sample of the long ones; as root also those on real Debian hosts
+# make campaigns  all long tests in full: random rounds, power cuts, kills, hostile input, real hosts
 # make night    all tests in full, on Debian 12 and 13: hours
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    what the engine's own tests run, against floors; in dist/cover.html
@@ -16,12 +17,15 @@ STATICCHECK_VERSION = v0.8.2
 GOVULNCHECK_VERSION = v1.9.0
 FUZZTIME = 30s
 MUTANTS = 60
+# Selects the part of the long tests that make test runs: see test/sample. make test SAMPLE=… repeats a part;
+# make test SAMPLE= runs all parts.
+SAMPLE = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo fixed)
 SEED = $(shell date +%Y%m%d)
 
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build programs deb bench bench-hosts bench-fleet test night setup lint format vet staticcheck govulncheck cover mutants fuzz clean
+.PHONY: demo build programs deb bench bench-hosts bench-fleet test campaigns night setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -51,18 +55,27 @@ testflags = -race -vet=off -ldflags=-w -gcflags=modernc.org/sqlite/lib=-race=fal
 # the source, the documents and the examples; those that test the program, not its packages; and pure
 # packages, which start no goroutine. TestPlainPackages checks the list.
 plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
-	./test/bench ./test/campaign ./test/crash ./test/fire ./test/histories ./test/lock ./test/outside ./test/secrets \
+	./test/bench ./test/campaign ./test/crash ./test/fire ./test/histories ./test/lock ./test/outside ./test/sample ./test/secrets \
 	./internal/compile ./internal/plan ./internal/step ./internal/catalog ./internal/kind/... \
 	./internal/lang/syntax ./internal/lang/functions ./internal/lang/source ./internal/lang/query ./internal/lang/eval \
 	./internal/lang/incremental ./internal/lang/front/... \
 	./internal/image ./internal/debver ./internal/fleet/assign ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone \
 	./internal/fleet/agent/machine
 
+# Packages with tests that run as a sample.
+campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut ./test/histories ./test/lock ./test/outside \
+	./test/fidelity ./test/order ./test/flood ./internal/apply ./internal/executor/local ./internal/journal
+
+test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
+	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
 	plain=$$(go list $(plain)); \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(waiting) $$(go list ./... | grep -vxF "$$plain"); raced=$$?; \
 	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 30m $$plain && \
 	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub && exit $$raced
+
+campaigns: setup
+	FETTLE_LONG=1 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 6h $(campaigns)
 
 # The second run repeats only the tests on real hosts, on the release that make test runs
 # the short set on.

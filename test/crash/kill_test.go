@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/sample"
 )
 
 // tally is what a campaign tried.
@@ -55,7 +56,7 @@ func (s *site) killPhase(t *testing.T, name string, p phase, stride int) {
 	for at := 1; at <= p.ops+slack; at += stride {
 		points = append(points, at)
 	}
-	parallel(points, func(at int) {
+	parallel(sample.Pick(points), func(at int) {
 		for _, policy := range policies {
 			s.kill(t, p, at, policy, &n)
 		}
@@ -214,7 +215,7 @@ func (s *site) killRecoveryOf(t *testing.T, p phase, at int, policy string, stri
 	for k := 1; k <= ops; k += stride {
 		points = append(points, k)
 	}
-	parallel(points, func(k int) {
+	parallel(sample.Pick(points), func(k int) {
 		m := half.copy(t, fmt.Sprintf("%s-%d", dir, k))
 		defer os.RemoveAll(m.dir)
 		bad := n.badly(t, fmt.Sprintf("%s killed before operation %d, its recovery (%s) before %d", p.name, at, policy, k))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // graphSize is how many packages a random archive has.
@@ -108,6 +109,7 @@ func TestRandomDependencies(t *testing.T) {
 	}
 	for g := range graphs {
 		t.Run(fmt.Sprint(g), func(t *testing.T) {
+			sample.Group(t, 2*g)
 			rng := rand.New(rand.NewPCG(uint64(g), 4))
 			repo := hosts.NewRepo(t)
 			graph(t, repo, rng, g%2 == 1)

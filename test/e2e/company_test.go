@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // lab is one more host of the company, for a container without a network and with
@@ -85,6 +86,7 @@ func (m *machine) company() {
 // Debian; a second run finds nothing to do, and the way back leads to the plain
 // Debian. An ordinary user can look at all of it and change nothing.
 func TestCompanyOnAHost(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // firstDeb is the Debian package, built once for all tests.
@@ -57,6 +58,7 @@ func buildDeb(dir string) (string, error) {
 
 // The same sources give the same bytes.
 func TestPackageReproducible(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	hosts.Require(t)
 	one, err1 := os.ReadFile(sharedDeb(t))

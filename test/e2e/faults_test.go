@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // faultRepo has packages that fail, wait and come in two versions, and nginx.
@@ -72,6 +73,7 @@ func (m *machine) goOn()              { m.Run(m.t, "touch", "/run/go") }
 
 // TestFaults is one host to which everything happens that goes wrong.
 func TestFaults(t *testing.T) {
+	sample.Group(t, 2)
 	t.Parallel()
 	repo, old := faultRepo(t)
 	m := newMachine(t, hosts.NewWorld(t), "faulty", repo)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // bridgedSite is what the repository of a fleet says of two hosts that have nothing but
@@ -45,6 +46,7 @@ func (b *bridge) web(i int) *machine { return b.fleet.agents[i].with(b.t) }
 // TestBridge: one command makes a fleet of bare hosts, and all that works over SSH works
 // through the hub as well.
 func TestBridge(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // TestFleetClone: the state directory of an agent is copied to a second host while the agent runs. The
 // hub trusts neither host until an operator follows the documented procedure. Then the first host
 // is the target again, and the second host is a target of its own.
 func TestFleetClone(t *testing.T) {
+	sample.Group(t, 1)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // signedFleet is a fleet in which web1 accepts only signed commands, and web2 all.
@@ -26,6 +27,7 @@ type signedFleet struct {
 // TestSignedCommands runs commands and jobs through a hub on a host with commands = "signed": only
 // signed ones run, each once, also after a restart of the host.
 func TestSignedCommands(t *testing.T) {
+	sample.Group(t, 2)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // sharingRepository is one in which a load balancer uses what web servers export.
@@ -48,6 +49,7 @@ file "/etc/backends.conf" {
 // first one, a new one appears in its file, a store that is lost takes none out of it, and
 // one that is retired is out of it.
 func TestFleetExports(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

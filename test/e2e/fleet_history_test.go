@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // TestFleetHistory: an agent that requires signed commits and descent gets the history from the hub. It
 // refuses a signed commit above an unsigned one, and a rewritten branch, and stays as it was. A permit
 // is the way on.
 func TestFleetHistory(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/kind/stdlib"
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // alone has, for each kind of the standard library, a state of it that stands alone
@@ -156,12 +157,12 @@ func TestEachKindAlone(t *testing.T) {
 	t.Parallel()
 	m := bareHost(t, "bare")
 	states, not := alone(), notAlone()
-	for _, name := range stdlibKinds(t) {
+	for i, name := range stdlibKinds(t) {
 		text, ok := states[name]
 		if !ok && not[name] == "" {
 			t.Errorf("the kind %s is not tried alone", name)
 		}
-		if !ok || not[name] != "" {
+		if !ok || not[name] != "" || !sample.Has(i) {
 			continue
 		}
 		m.write(map[string]string{"fettle.hcl": text + "\n"})
@@ -171,6 +172,9 @@ func TestEachKindAlone(t *testing.T) {
 				t.Errorf("%s: fettle %s: exit code %d\n%s%s", name, strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 			}
 		}
+	}
+	if part, of := sample.Part(); of > 1 {
+		t.Logf("part %d of %d of the kinds; make campaigns tries all", part, of)
 	}
 	if m.has("/opt/font") {
 		t.Error("the zip archive is still unpacked after the rollback")
@@ -250,6 +254,7 @@ file "/usr/share/demo-late/more" { content = "" }
 // TestFreshHostInAnyOrder: one run brings a fresh host to all of an unfavourable
 // repository, a second one finds nothing to do, and the way back takes all of it away.
 func TestFreshHostInAnyOrder(t *testing.T) {
+	sample.Group(t, 2)
 	t.Parallel()
 	m := bareHost(t, "fresh")
 	demo := hosts.NewRepo(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // answerTime is how long a command may take while a hub is frozen, in seconds. The documents promise 10;
@@ -15,6 +16,7 @@ const answerTime = "15"
 // TestFrozenHub stops the process of one of three hubs with a signal: its connections stay open. Each
 // command at another hub answers, and status commands name the frozen hub and say what works.
 func TestFrozenHub(t *testing.T) {
+	sample.Group(t, 0)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

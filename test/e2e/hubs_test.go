@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // hubsOf is a fleet of several hubs, on hosts of their own.
@@ -26,6 +27,7 @@ type hubsOf struct {
 // the other. Then one is stolen, and nobody believes it any more; of the two that are left
 // one is lost with all that it kept, and its machine is another hub, which leaves.
 func TestHubs(t *testing.T) {
+	sample.Group(t, 1)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // Exit codes that users script against.
@@ -45,7 +46,8 @@ func newMachine(t *testing.T, w *hosts.World, name string, r *hosts.Repo) *machi
 
 // eachRelease runs a test of the short set on every release, as subtests side by side, or
 // on the one that FETTLE_TEST_RELEASE names. Tests run side by side, because they
-// mostly wait for their hosts. The other tests run on the default release only.
+// mostly wait for their hosts. The other tests run on the default release only. A sample has all of
+// the default release, and a part of the others.
 func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
 	t.Parallel()
 	if r := hosts.ChosenRelease(); r != "" {
@@ -54,6 +56,9 @@ func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
 	}
 	for _, r := range hosts.Releases() {
 		t.Run(string(r), func(t *testing.T) {
+			if r != hosts.DefaultRelease() {
+				sample.ByName(t)
+			}
 			t.Parallel()
 			f(t, r)
 		})

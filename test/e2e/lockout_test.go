@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/test/hosts"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 // ann is the operator: she logs in with a key from outside and becomes root.
@@ -87,6 +88,7 @@ func lockouts() map[string]string {
 // TestLockedOut: who locks himself out of a host gets back without doing a thing,
 // and what is confirmed stays.
 func TestLockedOut(t *testing.T) {
+	sample.Group(t, 1)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

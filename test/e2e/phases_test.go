@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // tlsSite is a web server whose certificate can only be made while the site is
@@ -97,6 +98,7 @@ cat "$dir/paths.json"
 // configurations and two reloads in one apply, from nothing and from wherever it
 // was stopped.
 func TestCertificateInOneRun(t *testing.T) {
+	sample.Group(t, 2)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

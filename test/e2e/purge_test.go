@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // storeDeb is a database as Debian packages them: its postinst makes the data, and
@@ -25,6 +26,7 @@ func storeDeb(name, version string) hosts.Deb {
 // keeps its configuration and data; only ensure = "purged" deletes them, and only
 // with the operator's consent.
 func TestDataOfPackages(t *testing.T) {
+	sample.Group(t, 1)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.Add(t, storeDeb("redis-like", "1.0"))

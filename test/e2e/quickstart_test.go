@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 var updatePage = flag.Bool("update", false, "rewrite the output of commands in documents")
@@ -24,6 +25,7 @@ var hostBlock = regexp.MustCompile("(?s)\n```console ([a-z0-9]+)\n(.*?)\n```")
 // TestQuickstart types the commands of docs/quickstart.md and docs/api.md on hosts, in their order,
 // and compares the output. -update rewrites the output on the pages; read the difference like code.
 func TestQuickstart(t *testing.T) {
+	sample.Group(t, 0)
 	t.Parallel()
 	typists := quickstartHosts(t)
 	for _, name := range typedPages() {

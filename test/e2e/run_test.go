@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // TestRun runs commands on three hosts from a desk, copies to them and reboots one.
 func TestRun(t *testing.T) {
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // The values of the secrets, and what stands where they go before.
@@ -69,6 +70,7 @@ user "ada" {
 // is in memory and the next run brings it, and all of it goes without a trace; no
 // value is on the disk but where it is for.
 func TestSecretsOnAHost(t *testing.T) {
+	sample.Group(t, 0)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // many is a repository whose targets are all alike, but that some can be told to fail.
@@ -34,6 +35,7 @@ exec "willing" {
 
 // TestManyHosts works on hosts side by side: five, and thirty in the long form.
 func TestManyHosts(t *testing.T) {
+	sample.Group(t, 0)
 	t.Parallel()
 	n := 5
 	if os.Getenv("FETTLE_LONG") != "" {

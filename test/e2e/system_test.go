@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // inHostTests is the program with the tests of localHost that change the machine they run
@@ -69,6 +70,7 @@ const localHost = "fettle.dev/fettle/internal/host/local"
 // TestUnitsOfAHost drives systemd: jobs, failures with their log, enabling,
 // masking, templates, aliases, init scripts.
 func TestUnitsOfAHost(t *testing.T) {
+	sample.Group(t, 0)
 	t.Parallel()
 	h := hosts.NewWorld(t).Boot(t, "units", hosts.Options{})
 	inHost(t, h, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")

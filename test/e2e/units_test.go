@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/test/campaign"
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // sick is a unit with which something is wrong, and how a run with it ends.
@@ -86,6 +87,7 @@ func (s sick) repository() string {
 
 // TestUnitsUnderFire is one host with units that fail in every way.
 func TestUnitsUnderFire(t *testing.T) {
+	sample.Group(t, 2)
 	t.Parallel()
 	m := newMachine(t, hosts.NewWorld(t), "units", nil)
 	m.write(map[string]string{"fettle.hcl": ""})

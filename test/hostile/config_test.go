@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/sample"
 )
 
 // What a compiler may take here.
@@ -47,7 +48,7 @@ type bad struct {
 // TestConfigurations gives bad configurations to the compiler. Each is a
 // diagnostic with its place and what to do; the parent stays small and goes on.
 func TestConfigurations(t *testing.T) {
-	all := badConfigurations(pick(100, 10_000))
+	all := sample.Pick(badConfigurations(pick(100, 10_000)))
 	var refused, fine, lost atomic.Int64
 	var wg sync.WaitGroup
 	todo := make(chan bad)
@@ -170,7 +171,7 @@ func faults(files map[string]string, ds diag.List) (out []string) {
 func badConfigurations(n int) []bad {
 	nest, multiply, strange := shapes(), multipliers(), strangeBytes()
 	if !long() {
-		nest, multiply, strange = sample(nest, n/3), sample(multiply, n/12), sample(strange, n/5)
+		nest, multiply, strange = spread(nest, n/3), spread(multiply, n/12), spread(strange, n/5)
 	}
 	all := slices.Concat(nest, multiply, strange)
 	rng := rand.New(rand.NewPCG(14, 14))
@@ -184,8 +185,8 @@ func badConfigurations(n int) []bad {
 	return all
 }
 
-// sample takes about n of a list, spread over it.
-func sample[T any](all []T, n int) []T {
+// spread takes about n of a list, spread over it.
+func spread[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}

@@ -206,13 +206,13 @@ func wounds(t testing.TB, n int) []wound {
 // short, in every way that a disk or a hand can, and lets recovery and rollback
 // loose on it. Every path is then what it was at some time, or they refused.
 func TestDamagedState(t *testing.T) {
-	all := wounds(t, pick(8, 60))
+	all, todo := wounds(t, pick(8, 60)), numbers(600, 100_000)
 	for i, w := range all { // what is not broken recovers
 		_, err := act(w.clone(), rand.New(rand.NewPCG(1, uint64(i))))
 		must(t, err)
 	}
-	points, lost, refused := pick(600, 100_000), 0, 0
-	for i := range points {
+	points, lost, refused := len(todo), 0, 0
+	for _, i := range todo {
 		w := all[i%len(all)]
 		p, rng := w.clone(), rand.New(rand.NewPCG(10, uint64(i))) // each point can be tried by itself
 		what := damage(rng, p.st)

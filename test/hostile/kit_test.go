@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/sample"
 )
 
 // long asks for all inputs instead of a sample of every kind.
@@ -26,6 +27,9 @@ func pick(short, all int) int {
 	}
 	return short
 }
+
+// numbers are the numbers of the inputs that the sample has.
+func numbers(short, all int) []int { return sample.Numbers(pick(short, all)) }
 
 // The test binary is also a compiler's child and a hostile user.
 func TestMain(m *testing.M) {
