@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -22,7 +23,8 @@ import (
 type Agent struct {
 	Name string
 	ID   fleet.TargetID
-	// Job answers the jobs of the agent. If it is nil, the agent acknowledges every job.
+	// Job answers the jobs of the agent. If it is nil, the agent acknowledges every job. Like an agent,
+	// it accepts a job that runs a command, and sends the answer afterwards.
 	Job func(fleet.Job) fleet.JobAnswer
 	// Serve serves the executor of the target. If it is nil, the agent closes each stream.
 	Serve func(ctx context.Context, header fleet.ExecutorHeader, stream io.ReadWriteCloser)
@@ -31,6 +33,7 @@ type Agent struct {
 	id   *pki.Identity
 	link *bus.Link // nil while it is disconnected
 	seq  uint64    // of the last report
+	jobs sync.WaitGroup
 }
 
 // Enrol enrols a target with a new token. It is not connected yet. If the target waits for approval,
@@ -81,20 +84,27 @@ func (a *Agent) Disconnect() error {
 		return nil
 	}
 	err := a.link.Close()
+	a.jobs.Wait()
 	a.link = nil
 	return err
 }
 
-func (a *Agent) onJob(_ context.Context, body []byte) ([]byte, error) {
+func (a *Agent) onJob(ctx context.Context, body []byte) ([]byte, error) {
 	j, err := fleet.ParseJob(body)
 	if err != nil {
 		return nil, err
 	}
-	answer := fleet.JobAnswer{ID: j.ID}
+	var answer fleet.JobAnswer
 	if a.Job != nil {
 		answer = a.Job(j)
 	}
-	return json.Marshal(answer)
+	answer.ID = j.ID
+	if j.What != fleet.JobRun {
+		return json.Marshal(answer)
+	}
+	// If the link closes meanwhile, the job stays accepted.
+	a.jobs.Go(func() { _ = a.ask(context.WithoutCancel(ctx), fleet.MessageJobAnswer, answer, nil) })
+	return json.Marshal(fleet.JobAnswer{ID: j.ID, Accepted: true})
 }
 
 func (a *Agent) onExecutor(ctx context.Context, body []byte, stream io.ReadWriteCloser) {
@@ -155,4 +165,10 @@ func (a *Agent) Report(ctx context.Context, e fleet.Event, s fleet.Status) error
 		return client.GetAt(ctx, a.hub.Root, route.Events(), route.EventQuery{Target: a.Name, Limit: 1})
 	}, func(p document.EventPage) bool { return len(p.Events) == 1 && p.Events[0].Kind == string(e.Kind) })
 	return err
+}
+
+// Request sends a request of the agent for its own target.
+func (a *Agent) Request(ctx context.Context, r fleet.Request) (answer fleet.RequestAnswer, err error) {
+	err = a.ask(ctx, fleet.MessageRequest, r, &answer)
+	return answer, err
 }

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/test/hubs"
@@ -61,6 +62,7 @@ func cmdHub(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs(role), []byte(token), 0o600))
 	}
 	for name, a := range map[string]*hubs.Agent{"WEB1": hub.Web1, "WEB2": hub.Web2} {
+		a.Job = runJob
 		a.Serve = serveTarget(ts.Getenv("HOME"), a.Name, hub.Authority)
 		ts.Setenv(name, string(a.ID))
 	}
@@ -101,7 +103,18 @@ func serveTarget(home, name, authority string) func(context.Context, fleet.Execu
 	}
 }
 
-// cmdAwait waits until some targets have acknowledged a job or ended it: await ID NUMBER.
+// runJob runs every command with the exit code 3, except the program "missing", which does not exist.
+func runJob(j fleet.Job) fleet.JobAnswer {
+	switch {
+	case j.Run == nil:
+		return fleet.JobAnswer{}
+	case slices.Equal(j.Run.Argv, []string{"missing"}):
+		return fleet.JobAnswer{Result: &fleet.CommandResult{Command: 7}, Error: `cannot run "missing"`}
+	}
+	return fleet.JobAnswer{Result: &fleet.CommandResult{Command: 7, Exit: 3, Stdout: "up 3 days\n", Duration: 12_000_000}}
+}
+
+// cmdAwait waits until a number of targets have ended a job: await ID NUMBER.
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: await ID NUMBER")
@@ -128,4 +141,25 @@ func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("cannot find %s in %s", args[2], args[1])
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// cmdAsks sends a request of an agent until the hub gives an answer: asks TARGET suspect REASON
+// ANSWER, or asks TARGET certificate NAME ANSWER.
+func cmdAsks(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: asks TARGET REQUEST TEXT ANSWER")
+	}
+	a := map[string]*hubs.Agent{"web1": hubOf(ts).Web1, "web2": hubOf(ts).Web2}[args[0]]
+	r := fleet.Request{What: fleet.RequestKind(args[1]), Reason: args[2]}
+	if r.What == fleet.RequestCertificate {
+		key, err := pki.NewServiceKey()
+		ts.Check(err)
+		request, err := key.Request()
+		ts.Check(err)
+		r.Reason, r.Names, r.Signing = "", []string{args[2]}, string(request)
+	}
+	ctx := context.Background()
+	_, err := hubs.Await(ctx, "the answer", func() (fleet.RequestAnswer, error) { return a.Request(ctx, r) },
+		func(answer fleet.RequestAnswer) bool { return answer.Answer == args[3] })
+	ts.Check(err)
 }

@@ -210,6 +210,7 @@ func TestScripts(t *testing.T) {
 			"code":    cmdCode,
 			"hub":     cmdHub,
 			"fakehub": cmdFakeHub,
+			"asks":    cmdAsks,
 			"await":   cmdAwait,
 			"capture": cmdCapture,
 			"deadhub": cmdDeadHub,
