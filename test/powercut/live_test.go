@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/test/sample"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,7 +50,7 @@ func TestShutdown(t *testing.T) {
 	var sum result
 	for _, policy := range []string{"undo", "finish"} {
 		r := record(t, settings{fs: ext4, bin: bin, policy: policy})
-		for i := range n / 2 {
+		for _, i := range sample.Numbers(n / 2) {
 			v, over := r.shutdown(t, bin, policy, i, n/2)
 			sum.add(v, over)
 		}
@@ -133,7 +134,7 @@ func TestFullDisk(t *testing.T) {
 	start := r.before(t, update)
 	defer start.Close()
 	var sum result
-	for i := range n {
+	for _, i := range sample.Numbers(n) {
 		disk, err := NewImage(r.fs.size, start, nil)
 		must(t, err)
 		f, err := disk.Cut(0, None, 0)

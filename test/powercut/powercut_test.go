@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/test/campaign"
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/sample"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -64,12 +65,12 @@ func life(t *testing.T, s settings) {
 	}
 	r := record(t, s)
 	t.Logf("%s", r)
-	report(t, "Power cut", s.fs.name+", "+s.policy, r.try(t, s.bin, r.points(cuts, seed)),
+	report(t, "Power cut", s.fs.name+", "+s.policy, r.try(t, s.bin, sample.Pick(r.points(cuts, seed))),
 		"power cut during apply, update and rollback; fettle recover; compared; rolled back to the origin; compared")
 	var sum result
 	for i := range recoveries {
 		rec := recordRecovery(t, s, r, r.middle(i, seed))
-		sum.plus(rec.try(t, s.bin, rec.points(cutsOfRecovery, seed)))
+		sum.plus(rec.try(t, s.bin, sample.Pick(rec.points(cutsOfRecovery, seed))))
 	}
 	report(t, "Power cut", s.fs.name+", "+s.policy+", in recovery", sum,
 		"a power cut, and another one during fettle recover; then as above")
@@ -95,6 +96,7 @@ func (r *recording) String() string {
 // a fifth of the points where none but the journal's are left, and still some
 // where the state directory keeps its own.
 func TestSensitivity(t *testing.T) {
+	sample.Group(t, 1)
 	ext4.need(t)
 	bin, broken := build(t, ""), build(t, "fettlenosync")
 	n := 30
