@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/test/sample"
 )
 
 // turn is one run of a history, and what others do when it has ended.
@@ -201,7 +202,10 @@ func TestBackAcrossSeveralRuns(t *testing.T) {
 	for _, a := range histories() {
 		t.Run(a.name, func(t *testing.T) {
 			for to := range a.turns {
-				t.Run(fmt.Sprint(to), func(t *testing.T) { a.back(t, to) })
+				t.Run(fmt.Sprint(to), func(t *testing.T) {
+					sample.ByName(t)
+					a.back(t, to)
+				})
 			}
 		})
 	}
@@ -220,6 +224,7 @@ func TestLeavingAfterSeveralRuns(t *testing.T) {
 		} {
 			for _, collect := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %s, collected %v", a.name, name, collect), func(t *testing.T) {
+					sample.ByName(t)
 					w, found := a.play(t, collect)
 					leave(w)
 					w.is(name, found[0])

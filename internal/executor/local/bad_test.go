@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 func asRoot(t *testing.T) {
@@ -191,6 +192,7 @@ func TestCapabilitiesSurviveAChangeOfOwner(t *testing.T) {
 
 // TestHugeSparseFile: a large hole goes and comes back as a hole.
 func TestHugeSparseFile(t *testing.T) {
+	sample.Group(t, 3)
 	const hugeSize = 256 << 20
 	asRoot(t)
 	if testing.Short() {

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 func needRoot(t *testing.T) {
@@ -286,6 +287,7 @@ func TestMetadataOfBeforeImagesComesBack(t *testing.T) {
 // A large file that is nearly all hole goes through in both directions
 // with little memory and little disk.
 func TestLargeSparseFileGoesThrough(t *testing.T) {
+	sample.Group(t, 1)
 	const size = 256 << 20
 	m := newMachine(t)
 	m.write("/srv/image", "begin")

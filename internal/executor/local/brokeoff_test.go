@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/test/sample"
 )
 
 // worn is a connection that carries so many bytes to the far end, and breaks.
@@ -82,6 +83,9 @@ func TestBrokeOff(t *testing.T) {
 		"nothing": {func(t *testing.T, w *world, digest string) { w.keepsPart(t, digest, nil) }, wholeContent},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "right" {
+				sample.ByName(t)
+			}
 			content := noise(wholeContent)
 			b := kind.Inline(content)
 			applied(t, b, half, c.again, c.spoil)
