@@ -27,6 +27,7 @@ func (r *successor) nextState(outcome journal.Outcome) journal.State {
 	for i := range r.plan.Changes {
 		r.enter(entries, i)
 	}
+	r.keepOrigins(entries)
 	r.passOn(entries)
 	ended := outcome == journal.Succeeded || outcome == journal.CheckFailed
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
@@ -128,9 +129,6 @@ func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e jo
 	switch {
 	case o == nil && e.Adopted != nil && !leftToOthers(c, *e.Adopted):
 		now := r.keptAbove(entries, c.Addr, *e.Adopted)
-		if now.File() != nil && now.File().Type == image.Absent { // this run can have restored the directory
-			now = r.keptAbove(byAddr(r.base.Entries), c.Addr, now)
-		}
 		o = withVersions(&now, from)
 	case o == nil && (!had || e.Adopted != nil):
 		o = origin(r.keptAbove(entries, c.Addr, from))
@@ -220,6 +218,8 @@ func (r *successor) asThen(e journal.Entry) journal.Entry {
 	}
 	switch {
 	case e.Origin == nil:
+	case then.Adopted != nil && r.keptAbove(r.goal, e.Addr, *then.Adopted).Absent() != then.Adopted.Absent():
+		// its origin is in the stored tree of a directory, as it was then
 	case then.Adopted != nil:
 		then.Origin, then.Adopted = then.Adopted, nil
 	case then.Origin == nil && !e.Undo.IsZero(): // only later versions of the command ran
@@ -264,13 +264,53 @@ func (r *successor) keptAbove(entries map[addr.Addr]journal.Entry, a addr.Addr, 
 	}
 	rel := path.Base(a.Path())
 	for d := path.Dir(a.Path()); d != "/" && d != "."; d = path.Dir(d) {
-		o := entries[addr.File(d)].Origin
-		if o != nil && o.File() != nil && o.File().Tree != "" {
-			return r.inTree(o.File().Tree, rel, now)
+		if tree := treeOf(entries[addr.File(d)]); tree != "" {
+			return r.inTree(tree, rel, now)
 		}
 		rel = path.Join(path.Base(d), rel)
 	}
 	return now
+}
+
+// keepOrigins gives paths in a directory that is no longer managed their origin. fettle had removed the directory with
+// the path in it, and the stored tree with the path belongs to the entry of the directory.
+func (r *successor) keepOrigins(entries map[addr.Addr]journal.Entry) {
+	before, gone := byAddr(r.base.Entries), map[addr.Addr]journal.Entry{}
+	for a, e := range before {
+		if _, managed := entries[a]; !managed && treeOf(e) != "" {
+			gone[a] = e
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for a, e := range entries {
+		if before[a].Origin != nil || !beganAbsent(e) {
+			continue
+		}
+		absent := image.Of(&image.File{Type: image.Absent})
+		if kept := r.keptAbove(gone, a, absent); !kept.Absent() {
+			e.Origin, e.Adopted = &kept, nil
+			entries[a] = e
+		}
+	}
+}
+
+// beganAbsent reports whether the path of an entry was absent when fettle began to manage it.
+func beganAbsent(e journal.Entry) bool {
+	first := e.Origin
+	if first == nil {
+		first = e.Adopted
+	}
+	return first != nil && first.File() != nil && first.Absent()
+}
+
+// treeOf returns the stored tree of the directory that an entry found, or "".
+func treeOf(e journal.Entry) string {
+	if e.Origin == nil || e.Origin.File() == nil {
+		return ""
+	}
+	return e.Origin.File().Tree
 }
 
 // inTree returns the image of a path in a stored tree; a directory gets a stored tree of its own. If

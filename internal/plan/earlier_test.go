@@ -192,7 +192,7 @@ func TestLostAbove(t *testing.T) {
 			[]addr.Addr{"file:/a/b"}},
 		"one was adopted":   {"RM /a/b/f", dir, was(nil), []addr.Addr{"file:/a/b"}},
 		"one was a file":    {"RM /a/b/f", dir, was(linkedFile(1)), []addr.Addr{"file:/a/b"}},
-		"one is a tree":     {"RM /a/b/f", dir, was(tree), []addr.Addr{"file:/a/b"}},
+		"one is a tree":     {"RM /a/b/f", dir, was(tree), []addr.Addr{"file:/a", "file:/a/b"}},
 		"one was a package": {"RM /a/b/f", dir, was(packageIs("", "")), []addr.Addr{"file:/a/b"}},
 	} {
 		m, early := planner().is("/a", image.Absent).is("/a/b", image.Absent), map[addr.Addr]bool{}

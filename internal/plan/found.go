@@ -3,6 +3,8 @@ package plan
 import (
 	"errors"
 	"path"
+	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -153,10 +155,23 @@ func (m *removals) removeAround(c Change, e journal.Entry) {
 	m.restoration.keptBelow(c.Addr.Path(), tree)
 }
 
-// unmoved reports whether an entry is a part of a file that no run since the goal of a rollback has
-// changed: a rollback only managed it again. Its origin is older than the goal.
+// unmoved reports whether no run since the goal of a rollback has changed an entry. A rollback only managed a part of a
+// file again, or the origin of a path belonged to a directory above it at the goal. The origin is older than the goal.
 func (m *index) unmoved(e journal.Entry) bool {
-	return m.in.Goal != nil && m.in.Goal.To > 0 && ownsPart(e.Addr) && !m.in.Goal.Moved[e.Addr.Path()]
+	if m.in.Goal == nil || m.in.Goal.To == 0 {
+		return false
+	}
+	p := e.Addr.Path()
+	return ownsPart(e.Addr) && !m.in.Goal.Moved[p] || e.Addr.Kind() == addr.KindFile && m.storedThen(p)
+}
+
+// storedThen reports whether a directory above a path was managed at the goal of a rollback, and its origin is a
+// directory with content.
+func (m *index) storedThen(p string) bool {
+	return slices.ContainsFunc(m.in.Goal.Entries, func(e journal.Entry) bool {
+		return e.Addr.Kind() == addr.KindFile && strings.HasPrefix(p, e.Addr.Path()+"/") && e.Origin != nil &&
+			e.Origin.File() != nil && e.Origin.File().Tree != ""
+	})
 }
 
 // inUnmanaged reports whether an entry is a part of a file of others in a directory that a rollback does not

@@ -62,16 +62,27 @@ func TestSwallowedPaths(t *testing.T) {
 	}
 }
 
-// TestPartsThatNoRunChanged: a rollback to a run releases parts of files that no run since has changed.
+// stored returns the entry of a directory that fettle removed with its content.
+func stored(line string) []journal.Entry {
+	return []journal.Entry{entryOf(line, new(image.Of(&image.File{Type: image.Directory, Tree: "t"})))}
+}
+
+// TestPartsThatNoRunChanged: a rollback to a run releases parts of files that no run since has changed. It releases a
+// path whose origin belonged to a directory above it.
 func TestPartsThatNoRunChanged(t *testing.T) {
 	for what, c := range map[string]struct {
 		line   string
 		change func(m *maker)
 		want   bool
 	}{
-		"a part":              {"EDIT /f line=x", func(*maker) {}, true},
-		"metadata":            {"META /f mode=0600", func(*maker) {}, true},
-		"a file":              {"RM /f", func(*maker) {}, false},
+		"a part":                {"EDIT /f line=x", func(*maker) {}, true},
+		"metadata":              {"META /f mode=0600", func(*maker) {}, true},
+		"a file":                {"RM /f", func(*maker) {}, false},
+		"in a stored directory": {"RM /d/f", func(m *maker) { m.in.Goal.Entries = stored("RM /d") }, true},
+		"of another directory":  {"RM /dd/f", func(m *maker) { m.in.Goal.Entries = stored("RM /d") }, false},
+		"in an empty directory": {"RM /d/f", func(m *maker) {
+			m.in.Goal.Entries = []journal.Entry{entryOf("RM /d", pathOf(image.Directory))}
+		}, false},
 		"a changed part":      {"EDIT /f line=x", func(m *maker) { m.in.Goal.Moved["/f"] = true }, false},
 		"to before fettle":    {"EDIT /f line=x", func(m *maker) { m.in.Goal.To = 0 }, false},
 		"a removal of a list": {"EDIT /f line=x", func(m *maker) { m.in.Goal = nil }, false},

@@ -198,8 +198,19 @@ func TestMissingOf(t *testing.T) {
 	if len(got) != 2 || got[0].Rel != "a" || got[1].Rel != "never" {
 		t.Errorf("%v come back", got)
 	}
-	if got := m.restoration.missingOf("/gone/d", "t"); got != nil {
+	if got := m.restoration.missingOf("/gone/d", "t"); len(got) != 4 {
 		t.Errorf("below a path that goes: %v", got)
+	}
+	m.in.ForeignPaths = map[string]string{"/d/a": "theirs", "/gone/d/a": "theirs"}
+	if got := m.restoration.missingOf("/gone/d", "t"); len(got) != 3 || got[0].Rel != "wanted" {
+		t.Errorf("others have files there, and the directory goes: %v", got)
+	}
+	if got := m.restoration.missingOf("/d", "t"); len(got) != 2 {
+		t.Errorf("others have files there: %v", got)
+	}
+	m.now["file:/gone"] = stored("RM /gone")[0]
+	if got := m.restoration.missingOf("/gone/d", "t"); got != nil {
+		t.Errorf("below a path that goes and is stored: %v", got)
 	}
 }
 

@@ -66,7 +66,7 @@ func (m *removals) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journa
 		up, managed := m.now[a]
 		now := m.in.Observed[a].File()
 		if !managed || m.wanted[a] || early[a] || now == nil || now.Type == image.Directory ||
-			up.Origin == nil || !isDirectory(up.Origin.File()) || up.Origin.File().Tree != "" {
+			up.Origin == nil || !isDirectory(up.Origin.File()) {
 			continue
 		}
 		early[a] = true

@@ -146,16 +146,20 @@ func (m *restoration) keptBelow(dir, tree string) {
 	}
 }
 
-// missingOf returns the paths of a stored tree that keptBelow restores.
+// missingOf returns the paths of a stored tree that keptBelow restores. If the list removes a directory above, the
+// removal stores them as a part of its origin. Objects that others have at these paths are then removed unchanged.
 func (m *restoration) missingOf(dir, tree string) []TreeFile {
-	if m.in.StoredTree == nil || m.replacedAbove(dir) {
+	goes, stored := m.goesWith(dir)
+	if m.in.StoredTree == nil || stored || m.replacedAbove(dir) {
 		return nil
 	}
 	return slices.DeleteFunc(m.in.StoredTree(tree), func(k TreeFile) bool {
 		p := path.Join(dir, k.Rel)
 		e, now := m.now[addr.File(p)]
 		_, _, found := m.foundAt(p)
-		return now && !goneBefore(e) || found || m.refusals.paths[p] || m.wanted[addr.File(p)] || m.ownedAbove(dir, p)
+		theirs := goes && m.displaces(k.File, p) != nil
+		owned := now && !goneBefore(e) || m.wanted[addr.File(p)] || m.ownedAbove(dir, p)
+		return owned || found || theirs || m.refusals.paths[p]
 	})
 }
 
@@ -184,10 +188,21 @@ func (m *index) ownedAbove(dir, p string) bool {
 	return false
 }
 
-// replacedAbove reports whether the list requires an object other than a directory above a path.
+// replacedAbove reports whether the list requires a file or a link above a path.
 func (m *index) replacedAbove(p string) bool {
 	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
-		q := s.Path()
-		return (s.Verb == step.Rm || s.Verb == step.Copy || s.Verb == step.Link) && strings.HasPrefix(p, q+"/")
+		return (s.Verb == step.Copy || s.Verb == step.Link) && strings.HasPrefix(p, s.Path()+"/")
 	})
+}
+
+// goesWith reports whether the list removes a directory above a path, and whether an earlier run has stored the
+// content of this directory already.
+func (m *index) goesWith(p string) (goes, stored bool) {
+	for _, s := range m.in.Desired {
+		if s.Verb == step.Rm && strings.HasPrefix(p, s.Path()+"/") {
+			o := m.now[s.Addr()].Origin
+			return true, o != nil && o.File() != nil && o.File().Tree != ""
+		}
+	}
+	return false, false
 }

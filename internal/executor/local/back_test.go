@@ -170,3 +170,35 @@ func TestOwnFileInARestoredTree(t *testing.T) {
 		})
 	}
 }
+
+// TestOriginInADirectoryThatReturnsEmpty: a removed directory is created again without its content, and goes with the
+// directory above it. The rollback to the origin restores the content.
+func TestOriginInADirectoryThatReturnsEmpty(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t/d")
+	w.write("/t/d/f", "theirs\n")
+	w.applies("RM /t/d\n"+beside, nil)
+	w.applies("MKDIR /t\nMKDIR /t/d mode=0700\n"+beside, nil)
+	w.applies("RM /t\n"+beside, nil)
+	w.back(0, false, "")
+	w.holds("/t/d/f", "\ntheirs")
+}
+
+// TestOriginOfAPathWhoseDirectoryLeaves: a removed directory is created again without its content and leaves the list,
+// and a step requires the absence of a file in it. A rollback to the run before leaves the file absent, and the
+// rollback to the origin restores it.
+func TestOriginOfAPathWhoseDirectoryLeaves(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t/d")
+	w.write("/t/d/f", "theirs\n")
+	w.applies("RM /t/d\n"+beside, nil)
+	w.applies("MKDIR /t\nMKDIR /t/d mode=0700\n"+beside, nil)
+	w.applies("RM /t/d/f\n"+beside, nil)
+	w.back(2, false, "")
+	if _, there := w.look()["/t/d/f"]; there {
+		t.Error("the rollback to the run before restored the file")
+	}
+	w.applies("RM /t/d/f\n"+beside, nil)
+	w.back(0, false, "")
+	w.holds("/t/d/f", "\ntheirs")
+}
