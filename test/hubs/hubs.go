@@ -89,7 +89,8 @@ func (h *Hub) create() error {
 			HubURLs: []string{h.URL}, BusURLs: []string{"tls://" + bus},
 			Repository: hub.Repository{Name: "site", URL: "file://" + h.site.dir, Branch: "main"}}})
 	h.Authority = "sha256:" + hex.EncodeToString(digest[:])
-	return errors.Join(err, os.MkdirAll(filepath.Join(h.hubDir(), "notify"), 0o700))
+	notify := filepath.Join(h.hubDir(), "notify") // of rules for notices
+	return errors.Join(err, os.Mkdir(notify, 0o700), os.WriteFile(filepath.Join(notify, "hook-key"), []byte("key\n"), 0o600))
 }
 
 // run starts the hub, and waits until it serves.

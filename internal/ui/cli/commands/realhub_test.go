@@ -3,11 +3,13 @@ package commands_test
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,7 +20,6 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -114,21 +115,38 @@ func runJob(j fleet.Job) fleet.JobAnswer {
 	return fleet.JobAnswer{Result: &fleet.CommandResult{Command: 7, Exit: 3, Stdout: "up 3 days\n", Duration: 12_000_000}}
 }
 
-// cmdAwait waits until a number of targets have ended a job: await ID NUMBER.
-func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: await ID NUMBER")
+// cmdUntil repeats a command of fettle until a line of its output matches: until PATTERN ARGS…. The
+// hub works asynchronously.
+func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN ARGS…")
 	}
-	ctx, hub := context.Background(), hubOf(ts)
-	want, err := strconv.Atoi(args[1])
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	_, err := hubs.Await(context.Background(), args[0], func() (string, error) {
+		_ = ts.Exec("fettle", args[1:]...) // the pattern decides
+		return ts.ReadFile("stdout"), nil
+	}, pattern.MatchString)
 	ts.Check(err)
-	_, err = hubs.Await(ctx, "the job "+args[0], func() (document.Job, error) {
-		return client.GetAt(ctx, hub.Root, route.Job(), route.JobID{Job: args[0]})
-	}, func(j document.Job) bool {
-		waiting := slices.DeleteFunc(slices.Clone(j.Targets), func(t document.JobTarget) bool { return t.Done })
-		return len(j.Targets)-len(waiting) == want
-	})
+}
+
+// cmdLater moves the clock of the hub: later DURATION.
+func cmdLater(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(strings.Join(args, " "))
 	ts.Check(err)
+	hubOf(ts).SetTime(hubOf(ts).Time().Add(d))
+}
+
+// cmdUnassign commits a configuration without modules/web.
+func cmdUnassign(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(hubOf(ts).Commit(context.Background(), "Remove web", map[string]string{
+		"fettle.hcl": "target_group \"web\" {\n  labels  = { role = \"web\" }\n  modules = [\"base\"]\n}\n"}))
+}
+
+// cmdWebhook starts a server that accepts every notice, and sets WEBHOOK to its URL.
+func cmdWebhook(ts *testscript.TestScript, _ bool, _ []string) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ts.Defer(server.Close)
+	ts.Setenv("WEBHOOK", server.URL)
 }
 
 // cmdCapture sets a variable to the first group of a match: capture NAME FILE PATTERN.

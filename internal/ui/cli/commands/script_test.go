@@ -211,11 +211,15 @@ func TestScripts(t *testing.T) {
 			"hub":     cmdHub,
 			"fakehub": cmdFakeHub,
 			"asks":    cmdAsks,
-			"await":   cmdAwait,
-			"capture": cmdCapture,
-			"deadhub": cmdDeadHub,
-			"silent":  cmdSilent,
-			"schema":  func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
+			"until":   cmdUntil,
+			"webhook": cmdWebhook,
+
+			"unassign": cmdUnassign,
+			"later":    cmdLater,
+			"capture":  cmdCapture,
+			"deadhub":  cmdDeadHub,
+			"silent":   cmdSilent,
+			"schema":   func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
 		},
 	})
 }
