@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/commands"
+	"fettle.dev/fettle/test/hubs"
 )
 
 // screen keeps what is written, and calls seen with all of it each time.
@@ -38,39 +37,35 @@ func (s *screen) Write(b []byte) (int, error) {
 // What is followed or watched shows what changes while it is looked at, and ends well
 // when it is stopped.
 func TestLooksThatGoOn(t *testing.T) {
-	hub, err := apitest.New(t.TempDir())
+	hub, err := hubs.StartFleet(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer hub.Close()
-	server, err := apitest.Serve(hub.Handler(), "hub")
+	token, err := hub.Token(t.Context(), "jane", "admin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
-	authority, err := client.Authority(t.Context(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	web1 := route.TargetName{Target: "web1"}
 	home := t.TempDir()
 	run := func(ctx context.Context, in string, out *screen, args ...string) int {
 		app := &cli.App{
-			Stdin: strings.NewReader(in), Stdout: out, Stderr: out, Now: time.Now, Language: toyLanguage(),
+			Stdin: strings.NewReader(in), Stdout: out, Stderr: out, Now: hub.Time, Language: toyLanguage(),
 			Commands: commands.All(nil),
 			Hostname: func() (string, error) { return "web1", nil },
 			Env:      func(name string) string { return map[string]string{"HOME": home}[name] },
 		}
 		return app.Main(ctx, args)
 	}
-	if code := run(t.Context(), "admin", &screen{seen: func(string) {}}, "login", server.URL, "--ca-digest",
-		authority); code != 0 {
+	if code := run(t.Context(), token, &screen{seen: func(string) {}}, "login", hub.URL, "--ca-digest",
+		hub.Authority); code != 0 {
 		t.Fatal("cannot log in")
 	}
 	if _, err := os.Stat(filepath.Join(home, ".config/fettle/hub.json")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ command, first, then string }{
-		{"events --watch", "cannot restart nginx", "froze by jane"},
+		{"events --watch", "cannot restart nginx", "froze by root"},
 		{"events --watch --json -t web1", `"kind":"applied"`, `"kind":"froze"`},
 		{"target show web1 --watch", "standing", "pinned to next"},
 		{"target list --watch --json", `"name":"web1"`, `"ref":"next"`},
@@ -81,12 +76,12 @@ func TestLooksThatGoOn(t *testing.T) {
 		out.seen = func(text string) {
 			if !changed && strings.Contains(text, c.first) {
 				changed = true
-				if err := hub.Freeze(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+				if _, err := client.Call(ctx, hub.Root, route.FreezeTarget(), web1,
 					document.FreezeRequest{Reason: c.command}); err != nil {
 					t.Error(err)
 				}
-				if err := hub.Pin(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa",
-					fleet.Pin{Ref: "next"}); err != nil {
+				if _, err := client.Call(ctx, hub.Root, route.PinTarget(), web1,
+					document.PinRequest{Ref: "next"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -99,7 +94,7 @@ func TestLooksThatGoOn(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.command, code, out.text.String())
 		}
 		stop()
-		if err := hub.Unpin(t.Context(), access.Principal{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", ""); err != nil {
+		if _, err := client.Call(t.Context(), hub.Root, route.UnpinTarget(), web1, document.UnpinRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
