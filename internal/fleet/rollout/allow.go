@@ -1,5 +1,7 @@
 package rollout
 
+import "fmt"
+
 // Allowed returns true if a target may have a change of its desired content. Call it after Decide. why is the reason,
 // for users. Returns has priority.
 func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string) {
@@ -16,7 +18,29 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 	case s.free(lane, c):
 		return true, "the content is stable"
 	}
-	return false, "it waits for a rollout"
+	return false, s.waiting(id, lane, c)
+}
+
+// waiting returns the reason why a target does not have a change yet.
+func (s *State) waiting(id ID, lane string, c Change) string {
+	for _, r := range s.Open() {
+		if r.Plan.Lane != lane || !r.has(c) {
+			continue
+		}
+		m := r.Members[id]
+		switch {
+		case m == nil || m.State == MemberLeft || m.State == MemberReturned:
+			return fmt.Sprintf("it waits for the end of the rollout %s, which began before the target needed the change", r.ID)
+		case r.Phase != Active:
+			return fmt.Sprintf("the rollout %s is %s: %s", r.ID, r.Phase, r.Why)
+		case m.Wave > r.Wave:
+			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave is %s", r.Plan.Waves[m.Wave].Name,
+				r.ID, r.Plan.Waves[r.Wave].Name)
+		}
+		return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
+			r.Plan.Waves[m.Wave].Name)
+	}
+	return "it waits for a rollout"
 }
 
 // Returns returns the parts that a target must have again, because a rollout is being rolled back. The

@@ -14,7 +14,7 @@ type Action string
 const (
 	ToPause    Action = "pause"    // no further grants
 	ToResume   Action = "resume"   // also after a breach: the failures so far then count as accepted
-	ToAbort    Action = "abort"    // ends it; granted members keep the change
+	ToAbort    Action = "abort"    // ends it, also a rollback; granted members keep what they have
 	ToRollback Action = "rollback" // granted members return to their previous content
 	ToPromote  Action = "promote"  // ends the bake time of the current wave, but no condition
 	ToSkip     Action = "skip"     // excludes a member
@@ -25,6 +25,19 @@ const (
 // ErrNoRollout means that there is no rollout with the ID.
 var ErrNoRollout = errors.New("there is no such rollout")
 
+// CommandError means that a command has no meaning in the present state of its rollout.
+type CommandError struct {
+	Command
+	Err error
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("cannot %s the rollout %s: %v", e.Action, e.Rollout, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CommandError) Unwrap() error { return e.Err }
+
 // Command is an order of an operator. Target is for ToSkip and ToRetry.
 type Command struct {
 	Action  Action
@@ -33,7 +46,7 @@ type Command struct {
 	By, Why string
 }
 
-// Order returns the events of a command, and folds them into the state. It returns an error if the
+// Order returns the events of a command, and folds them into the state. It returns a *CommandError if the
 // command has no meaning in the present state; nothing changes then. Repeating a command is an error, too.
 func (s *State) Order(c Command, now int64) ([]Event, error) {
 	r := s.Rollouts[c.Rollout]
@@ -42,7 +55,7 @@ func (s *State) Order(c Command, now int64) ([]Event, error) {
 	}
 	e, err := s.order(r, c)
 	if err != nil {
-		return nil, fmt.Errorf("cannot %s the rollout %s: %w", c.Action, c.Rollout, err)
+		return nil, &CommandError{c, err}
 	}
 	e.Rollout, e.At, e.By, e.Why, e.Target = c.Rollout, now, c.By, c.Why, c.Target
 	out := []Event{e}
@@ -62,7 +75,7 @@ func (s *State) order(r *Rollout, c Command) (Event, error) {
 	case ToResume:
 		return only(r, Event{Kind: Resumed}, OnHold)
 	case ToAbort:
-		return only(r, Event{Kind: Breached, Reaction: Abort}, Active, OnHold)
+		return only(r, Event{Kind: Breached, Reaction: Abort}, Active, OnHold, RollingBack)
 	case ToRollback:
 		return only(r, Event{Kind: Breached, Reaction: Rollback}, Active, OnHold)
 	case ToPromote:
@@ -75,7 +88,7 @@ func (s *State) order(r *Rollout, c Command) (Event, error) {
 		}
 		return member(r, c.Target, Event{Kind: Retried}, MemberFailed, MemberSilent)
 	case ToRelease:
-		if !s.holds(r) {
+		if !s.Holds(r) {
 			return Event{}, errors.New("nothing is held because of it")
 		}
 		return Event{Kind: Released}, nil
@@ -116,8 +129,8 @@ func (s *State) skips(r *Rollout, id ID) bool {
 	return slices.Contains(slices.Collect(maps.Values(s.skipped[id])), r.ID)
 }
 
-// holds reports whether content is held because of a rollout.
-func (s *State) holds(r *Rollout) bool {
+// Holds reports whether content is held because of a rollout.
+func (s *State) Holds(r *Rollout) bool {
 	for _, c := range r.Plan.Changes {
 		if s.held[place{r.Plan.Lane, c}] == r.ID {
 			return true

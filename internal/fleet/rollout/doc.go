@@ -1,6 +1,5 @@
 // Package rollout decides when each target may have a change of its assignment: in waves, as long as the
 // targets that have the change are healthy. The package is pure: it uses no clock, no store and no hub.
-// Hubs do not use it yet: they permit each change at once.
 //
 //	s := rollout.NewState()
 //	for _, e := range log {

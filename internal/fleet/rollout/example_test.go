@@ -24,6 +24,6 @@ func Example() {
 	// Output:
 	// created ""
 	// granted "a"
-	// false it waits for a rollout
+	// false it is in the wave rest of the rollout r1, and the current wave is first
 	// at most 1 of 3 targets fail before the rollout stops
 }

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -40,6 +41,9 @@ type fleet struct {
 
 	s   *rollout.State
 	log []rollout.Event
+	// base is the newest snapshot, which replaces the first cut events of log.
+	base rollout.Snapshot
+	cut  int
 }
 
 func newFleet(t testing.TB, n int, s rollout.Strategy) *fleet {
@@ -174,14 +178,36 @@ func (f *fleet) have(digest string) (n int) {
 
 // restart builds the state again from the log, as another hub does.
 func (f *fleet) restart() {
-	s := rollout.NewState()
-	for _, e := range f.log {
+	s := f.base.State()
+	for _, e := range f.log[f.cut:] {
 		s.Fold(e)
 	}
 	if !reflect.DeepEqual(s, f.s) {
 		f.tell("the state after %d events depends on more than the log", len(f.log))
 	}
-	f.s, f.up = s, f.now
+	f.s, f.up = f.snapshot(s), f.now
+}
+
+// snapshot returns the state of a snapshot that was stored, if no rollout is open.
+func (f *fleet) snapshot(s *rollout.State) *rollout.State {
+	o, ok := s.Snapshot(1 << 20)
+	if !ok {
+		return s
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		f.tell("cannot write a snapshot: %v", err)
+	}
+	var read rollout.Snapshot
+	if err := json.Unmarshal(text, &read); err != nil {
+		f.tell("cannot read a snapshot: %v", err)
+	}
+	from := read.State()
+	if again, _ := from.Snapshot(1 << 20); !reflect.DeepEqual(again, read) {
+		f.tell("the snapshot of a snapshot is different: %+v", again)
+	}
+	f.base, f.cut = read, len(f.log)
+	return from
 }
 
 // until steps until something holds, for at most a day.

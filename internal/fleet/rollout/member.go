@@ -17,11 +17,11 @@ const (
 
 // Member is a target of a rollout.
 type Member struct {
-	Wave    int
-	State   MemberState
-	Granted int64    // time of the last grant; 0: none
-	Before  []Change // the content before the first grant
-	Why     string   // it failed or was skipped
+	Wave    int         `json:"wave"`
+	State   MemberState `json:"state"`
+	Granted int64       `json:"granted,omitempty"` // time of the last grant; 0: none
+	Before  []Change    `json:"before,omitempty"`  // the content before the first grant
+	Why     string      `json:"why,omitempty"`     // it failed or was skipped
 }
 
 // touched reports whether the member may have the change.

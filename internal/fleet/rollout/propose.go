@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -60,10 +59,7 @@ func (t *turn) create(lane string, members []ID) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.Part, b.Part),
-			cmp.Compare(a.Digest, b.Digest))
-	})
+	slices.SortFunc(all, compareChanges)
 	all = slices.Compact(all)
 	id, s := name(t.s.next), t.w.Strategy(lane, all)
 	t.add(&Rollout{ID: id}, Event{Kind: Created, Created: &Plan{Lane: lane, Cause: t.w.Cause(lane), Changes: all,

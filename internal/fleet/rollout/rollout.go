@@ -7,16 +7,16 @@ import (
 
 // Rollout is the state of one rollout.
 type Rollout struct {
-	ID      string
-	At      int64 // of its creation
-	Plan    Plan
-	Phase   Phase
-	Why     string // of the phase
-	By      string // the operator who paused it, or ""
-	Wave    int    // the current wave
-	Began   int64  // of the current wave
-	Settled int64  // since when the current wave meets its conditions; 0: it does not
-	Members map[ID]*Member
+	ID      string         `json:"id"`
+	At      int64          `json:"at"` // of its creation
+	Plan    Plan           `json:"plan"`
+	Phase   Phase          `json:"phase"`
+	Why     string         `json:"why,omitempty"`     // of the phase
+	By      string         `json:"by,omitempty"`      // the operator who paused it, or ""
+	Wave    int            `json:"wave"`              // the current wave
+	Began   int64          `json:"began"`             // of the current wave
+	Settled int64          `json:"settled,omitempty"` // since when the current wave meets its conditions; 0: it does not
+	Members map[ID]*Member `json:"members"`
 
 	promoted bool // an operator ended the bake time of the current wave
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met
@@ -65,4 +65,11 @@ func (r *Rollout) free() int {
 	wave := r.Plan.Waves[r.Wave]
 	lost := max(0, r.count(-1, MemberFailed, MemberSilent)-r.forgiven)
 	return wave.MaxUnavailable.limit(r.size(r.Wave)) - r.count(-1, MemberGranted) - lost
+}
+
+// Progress returns numbers of members of a wave: size take part, and ready of them are ready. At most limit may be
+// unavailable at the same time.
+func (r *Rollout) Progress(wave int) (size, ready, limit int) {
+	size = r.size(wave)
+	return size, r.count(wave, MemberReady), r.Plan.Waves[wave].MaxUnavailable.limit(size)
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -67,4 +68,11 @@ func number(id string) int {
 // excludes reports whether an operator excluded a target from a change of a rollout, also in an earlier one.
 func (s *State) excludes(id ID, r *Rollout) bool {
 	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return s.skipped[id][c] != "" })
+}
+
+// All returns all rollouts, newest first.
+func (s *State) All() []*Rollout {
+	out := slices.Collect(maps.Values(s.Rollouts))
+	slices.SortFunc(out, func(a, b *Rollout) int { return number(b.ID) - number(a.ID) })
+	return out
 }

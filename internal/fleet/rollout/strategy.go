@@ -39,6 +39,15 @@ func (a Amount) String() string {
 	return strconv.Itoa(a.Count)
 }
 
+// MarshalText returns the form of String.
+func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads the form of String.
+func (a *Amount) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseAmount(string(text))
+	return err
+}
+
 // limit returns the amount of a group of n as a limit of speed: rounded down, and at least 1, since
 // a limit of 0 would end all progress.
 func (a Amount) limit(n int) int { return max(1, a.tolerance(n)) }
@@ -71,34 +80,36 @@ const (
 
 // WaveRule describes one wave. A wave consists of the members that the earlier waves left.
 type WaveRule struct {
-	Name string
+	Name string `json:"name"`
 	// Selected restricts the wave to these targets; nil: all. The language evaluates the selection.
-	Selected map[ID]bool
+	Selected map[ID]bool `json:"-"`
 	// Size is the number of members; the zero value means all members that are left.
-	Size Amount
+	Size Amount `json:"size"`
 	// MaxUnavailable limits the members that are granted and not ready at the same time.
-	MaxUnavailable Amount
-	Bake           int64 // seconds between the first success of the whole wave and the next wave
+	MaxUnavailable Amount `json:"max_unavailable"`
+	Bake           int64  `json:"bake,omitempty"` // seconds between the first success of the whole wave and the next wave
 }
 
 // Strategy describes how a change reaches its targets. All times are in seconds.
 type Strategy struct {
-	Name  string
-	Waves []WaveRule // the members that no wave has are an additional last wave
+	Name  string     `json:"name"`
+	Waves []WaveRule `json:"waves"` // the members that no wave has are an additional last wave
 	// MaxFailed and MaxSilent are tolerances over the whole rollout.
-	MaxFailed, MaxSilent Amount
+	MaxFailed Amount `json:"max_failed"`
+	MaxSilent Amount `json:"max_silent"`
 	// MinReady is the part of the granted members of a wave that must be ready before the next wave.
 	// MinCoverage is the part of all members of a wave.
-	MinReady, MinCoverage Amount
+	MinReady    Amount `json:"min_ready"`
+	MinCoverage Amount `json:"min_coverage"`
 	// MinReadyTime is the time for which a member must be ready without interruption.
-	MinReadyTime int64
+	MinReadyTime int64 `json:"min_ready_time"`
 	// ProgressDeadline limits the time from the grant, or from the begin of the run, until a member is ready.
-	ProgressDeadline int64
+	ProgressDeadline int64 `json:"progress_deadline"`
 	// SilentAfter is the time without contact after which a granted member counts as silent.
-	SilentAfter int64
+	SilentAfter int64 `json:"silent_after"`
 	// WaveTimeout is the time after which members that are held do not keep a wave open any more.
-	WaveTimeout int64
-	OnBreach    Reaction
+	WaveTimeout int64    `json:"wave_timeout"`
+	OnBreach    Reaction `json:"on_breach"`
 }
 
 // Careful is the strategy of fleets that configure none: one target first, then a tenth, then the

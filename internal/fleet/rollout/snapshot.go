@@ -1,0 +1,104 @@
+package rollout
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Snapshot is the state between rollouts: no rollout is open. It replaces the events before it.
+type Snapshot struct {
+	Rollouts []*Rollout                   `json:"rollouts"` // the newest ones, oldest first
+	Stable   map[string]map[string]string `json:"stable"`   // digests by lane and part
+	Held     []HeldBack                   `json:"held,omitempty"`
+	Skipped  []SkippedFor                 `json:"skipped,omitempty"`
+	Next     int                          `json:"next"` // number of the next rollout
+}
+
+// HeldBack is content that is held since a rollout ended.
+type HeldBack struct {
+	Lane    string `json:"lane"`
+	Change  Change `json:"change"`
+	Rollout string `json:"rollout"`
+}
+
+// SkippedFor is a change from which an operator excluded a target.
+type SkippedFor struct {
+	Target  ID     `json:"target"`
+	Change  Change `json:"change"`
+	Rollout string `json:"rollout"`
+}
+
+// Snapshot returns the state with the newest rollouts, as long as they have at most members members together. Older
+// rollouts that hold content or exclude a target have no members in it. ok is false while a rollout is
+// open. The result shares memory with the state.
+func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
+	if len(s.Open()) > 0 {
+		return out, false
+	}
+	out = Snapshot{Stable: s.stable, Next: s.next}
+	needed := map[string]bool{}
+	for p, id := range s.held {
+		out.Held = append(out.Held, HeldBack{p.lane, p.Change, id})
+		needed[id] = true
+	}
+	for target, changes := range s.skipped {
+		for c, id := range changes {
+			out.Skipped = append(out.Skipped, SkippedFor{target, c, id})
+			needed[id] = true
+		}
+	}
+	for _, r := range s.All() {
+		if members -= len(r.Members); members >= 0 {
+			out.Rollouts = append(out.Rollouts, r)
+		} else if needed[r.ID] {
+			out.Rollouts = append(out.Rollouts, r.withoutMembers())
+		}
+	}
+	slices.Reverse(out.Rollouts)
+	slices.SortFunc(out.Held, func(a, b HeldBack) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), compareChanges(a.Change, b.Change))
+	})
+	slices.SortFunc(out.Skipped, func(a, b SkippedFor) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), compareChanges(a.Change, b.Change))
+	})
+	return out, true
+}
+
+func (r *Rollout) withoutMembers() *Rollout {
+	out := *r
+	out.Members, out.Wave, out.Plan.Waves = nil, 0, nil
+	return &out
+}
+
+func compareChanges(a, b Change) int {
+	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Digest, b.Digest))
+}
+
+// State returns the state of the snapshot. It shares no memory with it.
+func (o Snapshot) State() *State {
+	s := NewState()
+	s.next = max(o.Next, 1)
+	for lane, parts := range o.Stable {
+		s.stable[lane] = maps.Clone(parts)
+	}
+	for _, h := range o.Held {
+		s.held[place{h.Lane, h.Change}] = h.Rollout
+	}
+	for _, k := range o.Skipped {
+		if s.skipped[k.Target] == nil {
+			s.skipped[k.Target] = map[Change]string{}
+		}
+		s.skipped[k.Target][k.Change] = k.Rollout
+	}
+	for _, r := range o.Rollouts {
+		own := *r
+		own.Members = make(map[ID]*Member, len(r.Members))
+		for id, m := range r.Members {
+			member := *m
+			own.Members[id] = &member
+		}
+		s.Rollouts[r.ID] = &own
+	}
+	return s
+}
