@@ -14,11 +14,14 @@ type decision struct {
 	was    *fleet.Assignment
 	want   *fleet.Assignment // the new assignment; nil: no assignment
 	asked  *fleet.Assignment // the assignment by the fleet's branch; nil: none or unknown
-	pins   []fleet.Pin       // pins in force: the pin of the whole target first, then by module
-	kept   string            // why the target keeps its assignment, or ""
-	frozen string
-	grant  string // the reason that Grant returned
-	issued uint64 // the new generation, or 0
+	// strategy is the name of the strategy of asked.
+	strategy string
+	pins     []fleet.Pin // pins in force: the pin of the whole target first, then by module
+	kept     string      // why the target keeps its assignment, or ""
+	frozen   string
+	grant    string // the reason that Grant returned
+	waits    bool   // Grant held a part back; want is the rest
+	issued   uint64 // the new generation, or 0
 }
 
 // thought is the part of a decision that Why needs. A hub stores one for each target, so it is
@@ -34,12 +37,13 @@ type thought struct {
 	kept              string
 	frozen            string
 	grant             string
+	waits             bool
 	issued            uint64
 }
 
 func (d *decision) thought() thought {
 	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins, kept: d.kept,
-		frozen: d.frozen, grant: d.grant, issued: d.issued}
+		frozen: d.frozen, grant: d.grant, waits: d.waits, issued: d.issued}
 	if d.was != nil {
 		t.epoch, t.generation = d.was.Epoch, d.was.Generation
 	}
@@ -75,14 +79,12 @@ type computation struct {
 	// binaryOf contains the desired binary of agents that have one.
 	binaryOf map[fleet.TargetID]*fleet.Binary
 	given    givens
+	grant    Grant
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
 // order in its slices.
 func Compute(in Input) Output {
-	if in.Grant == nil {
-		in.Grant = AtOnce
-	}
 	c := &computation{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{},
 		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{},
 		pinsOf: map[fleet.TargetID][]fleet.Pin{}}
@@ -96,6 +98,7 @@ func Compute(in Input) Output {
 		c.decide(d)
 	}
 	c.guard()
+	c.plan()
 	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions},
 		thoughts: make(map[fleet.TargetID]thought, len(c.all))}
 	for _, d := range c.all {
@@ -171,7 +174,7 @@ func (c *computation) decide(d *decision) {
 			d.want = &want
 			if want.Root.Rollout != PinRollout {
 				asked := want
-				d.asked = &asked
+				d.asked, d.strategy = &asked, c.strategy(d)
 			}
 		}
 	}
@@ -201,8 +204,12 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 		return fleet.Assignment{}, false
 	}
 	give := *d.want
-	if give.Withdrawn == "" && d.kept == "" && (d.was == nil || !give.Same(*d.was)) {
-		give, d.grant = c.in.Grant(d.was, give)
+	if give.Withdrawn == "" && d.kept == "" && (c.in.Plan != nil || d.was == nil || !give.Same(*d.was)) {
+		if give, d.grant = c.grant(d.was, give); give.Target == "" {
+			return fleet.Assignment{}, false
+		}
+		d.waits = !give.Same(*d.want)
+		d.want = &give
 	}
 	floor := c.in.MinimumGenerations[d.target.ID]
 	old := fleet.Have{}
@@ -265,4 +272,24 @@ func (c *computation) frozen(id fleet.TargetID) string {
 		return why
 	}
 	return ""
+}
+
+// strategy returns the name of the strategy of a target that follows the fleet's branch.
+func (c *computation) strategy(d *decision) string {
+	return c.in.Revisions[c.in.Refs[c.in.Branch].Commit].Targets[d.target.Name].Strategy
+}
+
+// plan makes Grant decide. It runs after all other decisions.
+func (c *computation) plan() {
+	c.grant = AtOnce
+	if c.in.Plan == nil {
+		return
+	}
+	all := make([]Desired, 0, len(c.all))
+	for _, d := range c.all {
+		if d.target.Standing == fleet.Active {
+			all = append(all, Desired{Target: d.target, Was: d.was, Want: d.asked, Strategy: d.strategy, Kept: d.kept})
+		}
+	}
+	c.grant = c.in.Plan(all)
 }

@@ -26,6 +26,7 @@ func TargetsOf(list []query.Target) map[string]Configured {
 				shared[&t.Uses[0]] = c
 			}
 		}
+		c.Strategy = t.Strategy
 		c.Labels, c.Errors = labels.Labels(t.Labels), slices.Concat(t.Errors, c.Errors)
 		out[t.Name] = c
 	}

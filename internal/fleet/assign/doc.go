@@ -40,6 +40,7 @@
 //
 // # Waves
 //
-// The desired assignment and the time of its delivery are separate decisions. Input.Grant makes the
-// second one: it may hold back the whole assignment or some modules. The default is AtOnce.
+// The desired assignment and the time of its delivery are separate decisions. Input.Plan makes the
+// second one: it gets the desired assignments of all targets, and returns a Grant, which may hold back an
+// assignment or some of its parts. The default is AtOnce.
 package assign

@@ -3,6 +3,7 @@ package assign
 import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 )
 
@@ -35,8 +36,8 @@ type Input struct {
 	// MaxPinned limits the number of pinned targets; 0 means a twentieth of the active targets, and
 	// at least 3.
 	MaxPinned int
-	// Grant decides the time of delivery; nil means AtOnce.
-	Grant Grant
+	// Plan decides which parts of their desired assignments targets get now; nil means AtOnce.
+	Plan func([]Desired) Grant
 }
 
 // Ref is the result for a branch, tag or commit.
@@ -102,6 +103,8 @@ type Contents struct {
 	Proofs map[string]fleet.Bundle
 	// Targets are the configurations by name, also of targets that are only enrolled.
 	Targets map[string]Configured
+	// Strategies are the strategies that the revision declares.
+	Strategies []query.Strategy
 }
 
 // Configured is the configuration of one target at one revision.
@@ -111,6 +114,7 @@ type Configured struct {
 	Modules []Module
 	// ExportUses are the uses of exported values by the modules. Targets may share the slice.
 	ExportUses []source.Exported
+	Strategy   string // the name of the strategy of its rollouts; "" means none
 	// Errors are configuration errors for users, because of which the revision is unusable for the
 	// target.
 	Errors []string
@@ -121,16 +125,6 @@ type Module struct {
 	Directory string // below modules/
 	Needs     []fleet.Need
 	From      []string // the origins of the module: "target group web (fettle.hcl:7)"
-}
-
-// Grant decides which part of a new assignment a target gets now. was is its previous assignment,
-// or nil. It returns want, was, or was with some modules of want, and the reason for users. It must
-// be pure.
-type Grant func(was *fleet.Assignment, want fleet.Assignment) (give fleet.Assignment, why string)
-
-// AtOnce grants the whole assignment.
-func AtOnce(_ *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
-	return want, "the assignment is issued without delay"
 }
 
 // Output is the result of a computation.

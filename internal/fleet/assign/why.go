@@ -62,7 +62,8 @@ func (o Output) whyModule(d thought, module string) []string {
 	for _, m := range d.modules {
 		if m.Module == module {
 			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
-			if newest := o.in.Refs[m.Revision.Branch].Commit; newest != "" && newest != m.Revision.Commit && d.kept == "" {
+			newest := o.in.Refs[m.Revision.Branch].Commit
+			if newest != "" && newest != m.Revision.Commit && d.kept == "" && !d.waits {
 				lines = append(lines, fmt.Sprintf("the module is unchanged in %.12[2]s, the newest commit of %[1]s",
 					m.Revision.Branch, newest))
 			}

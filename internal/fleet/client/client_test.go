@@ -202,6 +202,10 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.ApproveNotice(), route.NoticeID{Notice: "n1"}, document.ReasonRequest{}))
 	try(client.Call(ctx, c, route.RejectNotice(), route.NoticeID{Notice: "n1"}, document.ReasonRequest{}))
 	try(client.Call(ctx, c, route.RemoveNotification(), route.RuleName{Rule: "ops"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Rollouts()))
+	try(client.GetAt(ctx, c, route.Rollout(), route.RolloutID{Rollout: "r2"}))
+	try(client.Call(ctx, c, route.OrderRollout(), route.RolloutID{Rollout: "r2"},
+		document.RolloutRequest{Action: "pause"}))
 	try(client.Get(ctx, c, route.Check()))
 	try(client.Post(ctx, c, route.SaveState(), document.ReasonRequest{}))
 	try(client.Post(ctx, c, route.BackupSaved(), document.BackupSaved{}))

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 )
 
 // apiTable returns the handlers of the API: the view answers most queries, and the parts of the hub do the rest.
@@ -36,6 +37,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleExports(t, h.exports)
 	api.HandleEvents(t, h.view)
 	api.HandleJobs(t, h.jobs)
+	api.HandleRollouts(t, rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events})
 	api.HandleBinaries(t, h.binaries)
 	api.HandleTokens(t, &h.users)
 	api.HandleAuditLog(t, h)

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/repository"
 	"fettle.dev/fettle/internal/fleet/hub/requests"
+	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
 )
@@ -48,6 +49,7 @@ type parts struct {
 	agents       *assignments.Server
 	executors    *executors.Opener
 	leader       *leader.Leader
+	rollouts     *rollouts.Log
 }
 
 // newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
@@ -66,7 +68,8 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.agents = newAgents(c, p.targets, p.contents)
 	p.executors = executors.New(executors.Config{Exchange: c.exchange, Timeout: silenceFor, Trusted: p.targets.Trusted,
 		MissingHubs: func(ctx context.Context) error { return members.MissingHubs(ctx, c.members) }})
-	p.leader = newLeader(c, p.repository)
+	p.rollouts = rollouts.NewLog(c.records.Rollouts)
+	p.leader = newLeader(c, p.repository, p.rollouts)
 	p.binaries = newBinaries(c)
 	return p
 }
@@ -118,9 +121,13 @@ func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.
 		Keys: c.keyring.SigningKeys, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
 }
 
-func newLeader(c *core, r *repository.Follower) *leader.Leader {
+func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader {
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Content: c.content, Compile: c.conf.Compile.Targets,
+		Strategies: c.conf.Compile.Strategies, Rollouts: l, Observed: c.view.Changed,
+		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
+			return c.view.ByID(ctx, c.now())
+		},
 		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) }}})

@@ -43,6 +43,19 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	return page, nil
 }
 
+// ByID returns all targets that the registry has, by ID.
+func (v *View) ByID(ctx context.Context, now time.Time) (map[fleet.TargetID]document.Target, error) {
+	all, err := v.targets(ctx, "", now)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[fleet.TargetID]document.Target, len(all))
+	for _, t := range all {
+		out[t.ID] = t
+	}
+	return out, nil
+}
+
 // ErrQuery is wrapped by errors about an invalid query.
 var ErrQuery = errors.New("invalid query")
 

@@ -91,7 +91,7 @@ func (w *world) open(name string) {
 		w.t.Fatal(err)
 	}
 	table := &records.Table{
-		Assignments:  records.NewMirror[records.Assignment](bustest.NewStore(), "", nil),
+		Delivered:    records.Delivered{Assignments: records.NewMirror[records.Assignment](bustest.NewStore(), "", nil)},
 		Binaries:     records.NewMirror[assign.BinarySetting](bustest.NewStore(), "", nil),
 		Hubs:         records.Hubs{Members: records.NewMirror[records.Member](bustest.NewStore(), "", nil)},
 		Repositories: records.NewMirror[records.Repository](bustest.NewStore(), "", nil),

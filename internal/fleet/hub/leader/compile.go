@@ -60,6 +60,9 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 		return err
 	}
 	c.Targets = assign.TargetsOf(all)
+	if c.Strategies, ds = conf.Strategies(whole); ds.Err() != nil {
+		return ds.Err()
+	}
 	belong, alike := make(map[string]view.Memberships, len(all)), map[string]view.Memberships{}
 	for _, t := range all {
 		key := fmt.Sprintf("%q%q", t.Roles, t.Groups)

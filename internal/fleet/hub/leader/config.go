@@ -18,8 +18,10 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
@@ -54,8 +56,14 @@ type Config struct {
 	Assignments Assignments
 	Repository  Repository
 	Content     *content.Store
-	// Compile returns the targets of a tree. SetMemberships gets their roles and groups.
+	Rollouts    *rollouts.Log
+	// Observe returns the state of all targets, and Observed is closed when it changes.
+	Observe  func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
+	Observed func() <-chan struct{}
+	// Compile returns the targets of a tree, and Strategies its strategies of rollouts. SetMemberships gets
+	// the roles and groups of the targets.
 	Compile        func(repo.Tree) ([]query.Target, diag.List)
+	Strategies     func(repo.Tree) ([]query.Strategy, diag.List)
 	SetMemberships func(map[string]view.Memberships)
 	// UnlessDismissed returns a context that also ends when this hub is retired.
 	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)

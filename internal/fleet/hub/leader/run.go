@@ -22,6 +22,10 @@ func (t *term) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-t.queue.wake:
 		case <-timer.C:
+		case <-t.rollouts.changed:
+			t.rollouts.changed = nil
+			timer.Reset(gatherTime) // further reports arrive meanwhile
+			continue
 		}
 		for _, e := range t.queue.take() {
 			t.state.Fold(e)
@@ -34,8 +38,11 @@ func (t *term) run(ctx context.Context) error {
 			if t.progress.isStuck(err, time.Now()) {
 				return fmt.Errorf("%w: %w", errStuck, err)
 			}
-			t.Warn("cannot assign: " + err.Error())
-			next = t.Now().Add(retryAfter)
+			next = t.Now()
+			if !errors.Is(err, errOutdated) {
+				t.Warn("cannot assign: " + err.Error())
+				next = next.Add(retryAfter)
+			}
 		}
 		timer.Reset(time.Until(next))
 	}
@@ -61,14 +68,25 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		}
 	}
 	in.Revisions = maps.Clone(t.revisions) // the output keeps this map for Why
+	turn := t.Rollouts.Begin()
+	defer turn.End()
+	if in.Plan, err = t.plan(ctx, turn, in); err != nil {
+		return now, err
+	}
 	out := assign.Compute(in)
 	if out.Epoch > t.state.Epoch {
 		return now, t.begin(ctx, out.Epoch)
+	}
+	if err := t.store(ctx, turn); err != nil {
+		return now, err
 	}
 	if err := t.write(ctx, out.Assignments); err != nil {
 		return now, err
 	}
 	t.state.ApplyOutput(out)
+	if err := t.Rollouts.Compact(ctx); err != nil {
+		return now, err
+	}
 	t.forget(in)
 	t.progress.made(time.Now())
 	t.alarms.offer(out.Alarms)
@@ -76,6 +94,9 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
 		next = time.Unix(out.Next, 0)
+	}
+	if t.rollouts.changed != nil && now.Add(rolloutInterval).Before(next) {
+		next = now.Add(rolloutInterval)
 	}
 	return next, nil
 }

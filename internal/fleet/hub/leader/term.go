@@ -12,6 +12,7 @@ type term struct {
 	// time.
 	revisions map[string]assign.Contents
 	alarms    alarms
+	rollouts  deliveries
 	// computed stores the result of each computation.
 	computed func(assign.Output)
 	progress progress

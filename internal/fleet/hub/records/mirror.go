@@ -130,6 +130,18 @@ func (m *Mirror[T]) Get(key string) (value T, rev uint64, ok bool) {
 	return k.value, k.rev, ok
 }
 
+// Learn reads a key from the store into the mirror. found is false if the key does not exist.
+func (m *Mirror[T]) Learn(ctx context.Context, key string) (found bool, err error) {
+	e, err := m.Newest(ctx, key)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		m.Take(e)
+	}
+	return err == nil, err
+}
+
 // Remove deletes a key at any revision. A missing key is not an error.
 func (m *Mirror[T]) Remove(ctx context.Context, key string) error {
 	if err := m.Store.Delete(ctx, m.prefix+key, 0); err != nil && !errors.Is(err, fleet.ErrNotFound) {

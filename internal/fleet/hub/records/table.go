@@ -33,9 +33,9 @@ type Table struct {
 
 	Epochs *Mirror[Epoch] // one entry, EpochKey
 	Hubs
-	Targets     *Mirror[fleet.Target]
-	Assignments *Mirror[Assignment]
-	Jobs        *Mirror[Job]
+	Targets *Mirror[fleet.Target]
+	Delivered
+	Jobs *Mirror[Job]
 
 	Repositories       *Mirror[Repository]
 	Refs               *Mirror[Ref] // by RefKey
@@ -43,7 +43,6 @@ type Table struct {
 	Binaries           *Mirror[assign.BinarySetting]
 	Approvals          *Mirror[assign.Approval]
 	MinimumGenerations *Mirror[fleet.Have]
-	Exports            *Mirror[Exports]
 
 	Requests           *Mirror[Request] // by RequestKey
 	RequestPolicies    *Mirror[fleet.RequestPolicy]
@@ -67,6 +66,13 @@ type Hubs struct {
 	Members *Mirror[Member]
 	Leaving *Mirror[Leaving]
 	Lost    *Mirror[Member] // hubs that were in the fleet before it was restored
+}
+
+// Delivered are the mirrors of assignments, and of the decisions and values that change them.
+type Delivered struct {
+	Assignments *Mirror[Assignment]
+	Rollouts    *Mirror[Rollouts] // by number
+	Exports     *Mirror[Exports]
 }
 
 // Options contain the functions that records need of a hub.
@@ -120,6 +126,7 @@ func (t *Table) buckets(o Options) []bucket {
 		}},
 		// Decoding an assignment needs the keys of the signers.
 		{"assignments", false, []row{after(&t.Signers, mirror(&t.Assignments, "", o.Assignment, o.Pack))}},
+		{"rollouts", true, []row{mirror(&t.Rollouts, "", ParseRollouts, FormatRollouts)}},
 		{"lists", false, nil},   // modules that assignments share
 		{"results", false, nil}, // outputs of jobs
 		{"leases", false, nil},

@@ -50,7 +50,7 @@ func TestEachMirrorHasARow(t *testing.T) {
 
 // Backups contain these buckets, and hubs load the settings first.
 func TestSavedBuckets(t *testing.T) {
-	want := []string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices"}
+	want := []string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices", "rollouts"}
 	if got := Saved(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}

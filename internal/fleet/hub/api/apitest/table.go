@@ -49,6 +49,7 @@ func Table(b Backend) *api.Table {
 	api.HandleExports(t, b)
 	api.HandleEvents(t, b)
 	api.HandleJobs(t, b)
+	api.HandleRollouts(t, Rollouts{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)

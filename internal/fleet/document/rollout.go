@@ -1,0 +1,70 @@
+package document
+
+import "fettle.dev/fettle/internal/fleet"
+
+// Formats of documents about rollouts.
+const (
+	RolloutPageFormat = "fettle.fleet.rollouts/1"
+	RolloutFormat     = "fettle.fleet.rollout/1"
+)
+
+// Rollout is the progress of one change through the fleet.
+type Rollout struct {
+	ID       string `json:"id"`
+	Branch   string `json:"branch"` // that its targets follow
+	Strategy string `json:"strategy"`
+	Cause    string `json:"cause"`
+	Phase    string `json:"phase"`         // active, paused, rolling-back, completed, …
+	Why      string `json:"why,omitempty"` // the reason of the phase
+	By       string `json:"by,omitempty"`  // the operator who caused it
+	Created  int64  `json:"created"`       // seconds since 1970
+	// Wave is the index of the current wave in Waves.
+	Wave  int           `json:"wave"`
+	Waves []RolloutWave `json:"waves"`
+	Parts []string      `json:"parts"` // of assignments that it changes: "top" or "modules/NAME"
+	// Targets is the number of targets by state. WorstCase is the largest number that can fail before the
+	// rollout stops by itself.
+	Targets   map[string]int `json:"targets"`
+	WorstCase int            `json:"worst_case"`
+	Held      bool           `json:"held"` // its content is not rolled out again until it is released
+}
+
+// RolloutWave contains the counts and limits of one wave.
+type RolloutWave struct {
+	Name           string `json:"name"`
+	Targets        int    `json:"targets"`         // that take part
+	Ready          int    `json:"ready"`           // of them
+	MaxUnavailable int    `json:"max_unavailable"` // number of targets that may be unavailable at the same time
+	Bake           int64  `json:"bake"`            // seconds
+}
+
+// RolloutPage has all stored rollouts, the newest first.
+type RolloutPage struct {
+	Format   string    `json:"format"`
+	Rollouts []Rollout `json:"rollouts"`
+}
+
+// RolloutDetail is a rollout with its targets, sorted by wave and name.
+type RolloutDetail struct {
+	Format  string          `json:"format"`
+	Rollout Rollout         `json:"rollout"`
+	Targets []RolloutTarget `json:"targets"`
+}
+
+// RolloutTarget contains the wave and the state of one target.
+type RolloutTarget struct {
+	ID      fleet.TargetID `json:"id"`
+	Name    string         `json:"name,omitempty"` // "" if the target left the registry
+	Wave    string         `json:"wave"`
+	State   string         `json:"state"`         // pending, granted, ready, failed, silent, skipped, returned, left
+	Granted int64          `json:"granted"`       // time of the last grant, seconds since 1970; 0 is never
+	Why     string         `json:"why,omitempty"` // the reason of the state
+}
+
+// RolloutRequest is a command of an operator for a rollout.
+type RolloutRequest struct {
+	// Action is pause, resume, abort, rollback, promote, skip, retry or release.
+	Action string `json:"action"`
+	Target string `json:"target,omitempty"` // for skip and retry: name or ID
+	Reason string `json:"reason,omitempty"`
+}

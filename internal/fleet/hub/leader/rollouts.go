@@ -1,0 +1,66 @@
+package leader
+
+import (
+	"context"
+	"errors"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// plan returns the decision about the time of delivery; nil means at once. Without strategies and open
+// rollouts it costs nothing.
+func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
+	in assign.Input) (func([]assign.Desired) assign.Grant, error) {
+	head := in.Revisions[in.Refs[in.Branch].Commit]
+	t.rollouts.changed = nil
+	if !turn.Open() && !anyStrategy(head) {
+		return nil, nil
+	}
+	if t.rollouts.began == 0 {
+		t.rollouts.began = in.Now
+	}
+	changed := t.Observed()
+	targets, err := t.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Branch: in.Branch, Head: head, Targets: targets,
+		Observed: &t.rollouts.observed}
+	return func(all []assign.Desired) assign.Grant {
+		grant := turn.Plan(f, all)
+		if turn.Open() {
+			t.rollouts.changed = changed
+		}
+		return grant
+	}, nil
+}
+
+// anyStrategy reports whether changes of a target wait for rollouts.
+func anyStrategy(c assign.Contents) bool {
+	for _, conf := range c.Targets {
+		if conf.Strategy != "" && conf.Strategy != rollout.AtOnce().Name {
+			return true
+		}
+	}
+	return false
+}
+
+// store stores the decision about rollouts, and records its events.
+func (t *term) store(ctx context.Context, turn *rollouts.Turn) error {
+	events := turn.Events()
+	err := turn.Store(ctx)
+	turn.End()
+	if errors.Is(err, fleet.ErrConflict) {
+		if err := t.Rollouts.Learn(ctx); err != nil {
+			return err
+		}
+		return errOutdated
+	}
+	if err == nil {
+		rollouts.Record(ctx, t.Events, events)
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package rollouts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+)
+
+// A log with compactAfter entries gets a snapshot. The ended rollouts in it have at most keepMembers targets
+// together, which have about half of the size that the store permits.
+const (
+	compactAfter = 500
+	keepMembers  = 20000
+)
+
+// Compact replaces a long log with a snapshot, if no rollout is open. Only the hub that leads may call it.
+// It can be repeated, and be interrupted at any point: entries before a snapshot have no effect.
+func (l *Log) Compact(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync()
+	if l.read-l.snapshot < compactAfter {
+		return nil
+	}
+	s, ok := l.state.Snapshot(keepMembers)
+	if !ok {
+		return nil
+	}
+	contents := map[string]fleet.Assigned{}
+	for _, parts := range s.Stable {
+		for _, d := range parts {
+			if p, known := l.contents[d]; known {
+				contents[d] = p
+			}
+		}
+	}
+	e := records.Rollouts{Format: records.RolloutsFormat, Snapshot: &s, Contents: contents}
+	if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
+		l.reset()
+		return fmt.Errorf("cannot shorten the log of rollouts: %w", err)
+	}
+	l.sync()
+	return l.forget(ctx)
+}
+
+// forget removes the entries before the newest snapshot.
+func (l *Log) forget(ctx context.Context) (err error) {
+	l.mirror.Each(func(key string, _ records.Rollouts, _ uint64) {
+		if n, bad := strconv.ParseUint(key, 10, 64); bad == nil && n < l.snapshot && err == nil {
+			err = l.mirror.Remove(ctx, key)
+		}
+	})
+	return err
+}

@@ -1,0 +1,154 @@
+package rollouts
+
+import (
+	"cmp"
+	"slices"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// choice is the decision about the parts of one assignment.
+type choice struct {
+	allowed func(rollout.Change) (bool, string)
+	// stable returns the stable content of a part for a target that has none.
+	stable func(part string) (fleet.Assigned, bool)
+	// content returns content of the log.
+	content func(digest string) (fleet.Assigned, bool)
+	returns []rollout.Change // parts that the target must have again
+}
+
+// compose returns the assignment that a target gets now, which is the zero value if it gets none
+// yet. why is the reason why it differs from want, or "".
+func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give fleet.Assignment, why string) {
+	has := map[string]fleet.Assigned{}
+	if was != nil && was.Withdrawn == "" {
+		for _, p := range parts(*was) {
+			has[partName(p)] = p
+		}
+	}
+	isNew := len(has) == 0
+	if len(c.returns) > 0 {
+		why = c.goBack(has)
+	} else {
+		why = c.goOn(has, was, want)
+	}
+	root, ok := has[rootPart]
+	switch missing := unmet(has); {
+	case isNew && (!ok || why != "" && missing != ""):
+		return fleet.Assignment{}, why
+	case missing != "":
+		return *was, missing
+	}
+	give = want
+	give.Root, give.Modules = root, ordered(has, want, was)
+	if was != nil && sameContent(was.Root, give.Root) {
+		give.Root = rootOf(*was, want, give)
+	}
+	if why != "" && was != nil {
+		give.Exported = union(want.Exported, was.Exported)
+	}
+	return give, why
+}
+
+// goBack replaces present parts with earlier content.
+func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
+	for _, r := range c.returns {
+		if r.Digest == "" {
+			delete(has, r.Part)
+		} else if p, ok := c.content(r.Digest); ok {
+			has[r.Part] = p
+		}
+	}
+	return "the rollout is being rolled back"
+}
+
+// goOn replaces present parts with allowed content.
+func (c choice) goOn(has map[string]fleet.Assigned, was *fleet.Assignment, want fleet.Assignment) (why string) {
+	for _, change := range wants(was, want) {
+		ok, reason := c.allowed(change)
+		p, wanted := find(&want, change.Part)
+		switch {
+		case ok && wanted:
+			has[change.Part] = p
+		case ok:
+			delete(has, change.Part)
+		default:
+			why = reason
+			if stable, known := c.stable(change.Part); known && has[change.Part].Bundle.Digest == "" {
+				has[change.Part] = stable
+			}
+		}
+	}
+	return why
+}
+
+// unmet returns the reason why the parts cannot be used together, or "".
+func unmet(has map[string]fleet.Assigned) string {
+	for _, name := range sortedNames(has) {
+		p := has[name]
+		for _, n := range p.Needs {
+			if _, ok := has[n.Module]; !ok {
+				return p.Module + " needs " + n.Module + ", which waits for a rollout"
+			}
+		}
+	}
+	return ""
+}
+
+// ordered returns the modules in the order of the desired assignment, followed by other ones.
+func ordered(has map[string]fleet.Assigned, want fleet.Assignment, was *fleet.Assignment) []fleet.Assigned {
+	out := make([]fleet.Assigned, 0, len(has))
+	seen := map[string]bool{rootPart: true}
+	add := func(name string) {
+		if p, ok := has[name]; ok && !seen[name] {
+			out = append(out, p)
+		}
+		seen[name] = true
+	}
+	for _, m := range want.Modules {
+		add(m.Module)
+	}
+	if was != nil {
+		for _, m := range was.Modules {
+			add(m.Module)
+		}
+	}
+	for _, name := range sortedNames(has) {
+		add(name)
+	}
+	return out
+}
+
+func sortedNames(has map[string]fleet.Assigned) []string {
+	out := make([]string, 0, len(has))
+	for name := range has {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// rootOf returns the root bundle if its content is unchanged: with the commit of the modules if one of them
+// changes, as package assign does.
+func rootOf(was, want, give fleet.Assignment) fleet.Assigned {
+	if fleet.SameModules(was.Modules, give.Modules) || !sameContent(was.Root, want.Root) {
+		return was.Root
+	}
+	return want.Root
+}
+
+// union returns the tables of both lists, sorted. If both lists have a table, a has priority.
+func union(a, b []exported.Table) []exported.Table {
+	out := slices.Clone(a)
+	for _, t := range b {
+		if !slices.ContainsFunc(a, func(o exported.Table) bool { return o.Module == t.Module && o.Output == t.Output }) {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b exported.Table) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Output, b.Output))
+	})
+	return out
+}

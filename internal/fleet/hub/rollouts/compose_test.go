@@ -1,0 +1,122 @@
+package rollouts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// assignment returns an assignment from words NAME=CONTENT@COMMIT; a need follows after >. "" means none.
+func assignment(words string) *fleet.Assignment {
+	if words == "" {
+		return nil
+	}
+	a := &fleet.Assignment{Target: "t1", Generation: 1}
+	for w := range strings.FieldsSeq(words) {
+		w, need, _ := strings.Cut(w, ">")
+		name, rest, _ := strings.Cut(w, "=")
+		content, commit, _ := strings.Cut(rest, "@")
+		p := fleet.Assigned{Module: name, Bundle: fleet.Bundle{Digest: content}, Revision: fleet.Revision{Commit: commit}}
+		if need != "" {
+			p.Needs = []fleet.Need{{Module: need, Level: fleet.Available}}
+		}
+		if name == rootPart {
+			p.Module, a.Root = "", p
+		} else {
+			a.Modules = append(a.Modules, p)
+		}
+	}
+	return a
+}
+
+// text is the reverse of assignment, without needs.
+func text(a fleet.Assignment) string {
+	if a.Target == "" {
+		return "none"
+	}
+	var out []string
+	for _, p := range parts(a) {
+		out = append(out, partName(p)+"="+p.Bundle.Digest+"@"+p.Revision.Commit)
+	}
+	return strings.Join(out, " ")
+}
+
+// composition is one case of TestCompose.
+type composition struct {
+	was, want, allowed string
+	stable, log        string // content
+	returns            string // the name of a part that returns; its content is in log
+	get                string
+}
+
+func (c composition) run() string {
+	was, want, log := assignment(c.was), assignment(c.want), assignment(c.log)
+	how := choice{
+		allowed: func(ch rollout.Change) (bool, string) {
+			return slices.Contains(strings.Fields(c.allowed), ch.Part), "waits"
+		},
+		stable: func(part string) (fleet.Assigned, bool) { return find(assignment(c.stable), part) },
+		content: func(d string) (found fleet.Assigned, ok bool) {
+			if log == nil {
+				return found, false
+			}
+			for _, p := range parts(*log) {
+				if digest(p) == d {
+					return p, true
+				}
+			}
+			return found, false
+		}}
+	if c.returns != "" {
+		how.returns = []rollout.Change{{Part: c.returns, Digest: has(log, c.returns)}}
+	}
+	give, _ := how.compose(was, *want)
+	return text(give)
+}
+
+func TestCompose(t *testing.T) {
+	const old, all = "top=t1@c1 web=w1@c1 db=d1@c1", "top=t1@c2 web=w2@c2 db=d2@c2"
+	for name, c := range map[string]composition{
+		"nothing":    {was: old, want: all, get: old},
+		"one module": {was: old, want: all, allowed: "web", get: "top=t1@c2 web=w2@c2 db=d1@c1"},
+		"everything": {was: old, want: all, allowed: "top web db", get: all},
+		"not the root": {was: old, want: "top=t2@c2 web=w2@c2 db=d1@c1", allowed: "web",
+			get: "top=t1@c1 web=w2@c2 db=d1@c1"},
+		"no removal yet": {was: old, want: "top=t1@c2 web=w2@c2", allowed: "web", get: "top=t1@c2 web=w2@c2 db=d1@c1"},
+		"a removal":      {was: old, want: "top=t1@c2 web=w1@c1", allowed: "db", get: "top=t1@c2 web=w1@c1"},
+		"no new module":  {was: old, want: "top=t1@c1 new=n1@c2 web=w1@c1 db=d1@c1", get: old},
+		"a need that waits": {was: old, want: "top=t1@c2 web=w2@c2>new db=d1@c1 new=n1@c2", allowed: "web",
+			get: old},
+		"a new target":   {want: all, allowed: "web", get: "none"},
+		"a part of all":  {want: all, allowed: "top web", get: "top=t1@c2 web=w2@c2"},
+		"stable content": {want: all, allowed: "db", stable: "top=t0@c0 web=w0@c0", get: "top=t0@c0 web=w0@c0 db=d2@c2"},
+		"a rollback": {was: all, want: all, allowed: "top web db", log: old, returns: "web",
+			get: "top=t1@c2 web=w1@c1 db=d2@c2"},
+		"back to none": {was: all, want: all, allowed: "top web db", log: "top=t1@c1", returns: "web",
+			get: "top=t1@c2 db=d2@c2"},
+		"back, not ahead": {was: all, want: "top=t3@c3 web=w3@c3 db=d2@c2", allowed: "top web db", log: old,
+			returns: "web",
+			get:     "top=t1@c2 web=w1@c1 db=d2@c2"},
+		"back, a need": {was: "top=t1@c2 web=w2@c2>new new=n1@c2", want: "top=t1@c2 web=w2@c2>new new=n1@c2",
+			log: "top=t1@c1", returns: "new", get: "top=t1@c2 web=w2@c2 new=n1@c2"},
+	} {
+		if got := c.run(); got != c.get {
+			t.Errorf("%s: the target gets %s instead of %s", name, got, c.get)
+		}
+	}
+}
+
+// An assignment that was withdrawn has no parts: the target is new.
+func TestWithdrawn(t *testing.T) {
+	was, want := assignment("top=t1@c1 web=w1@c1"), assignment("top=t1@c1 web=w1@c1")
+	was.Withdrawn = "retired"
+	if got := wants(was, *want); len(got) != 2 {
+		t.Errorf("a target that returns wants %v", got)
+	}
+	if got := wants(want, *assignment("top=t1@c9 web=w1@c9")); got != nil {
+		t.Errorf("the same content of another commit is the change %v", got)
+	}
+}

@@ -1,0 +1,38 @@
+package rollouts
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// describe describes an event about a whole rollout for users; it returns "" for other events.
+func describe(e rollout.Event) string {
+	text := ""
+	switch e.Kind {
+	case rollout.Created:
+		text = fmt.Sprintf("began with the strategy %s: %s", e.Created.Strategy.Name, e.Created.Cause)
+	case rollout.Advanced:
+		text = fmt.Sprintf("wave %d began", e.Wave+1)
+	case rollout.Paused:
+		text = "paused: " + e.Why
+	case rollout.Resumed:
+		text = "resumed"
+	case rollout.Promoted:
+		text = "the bake time of the wave was ended"
+	case rollout.Breached:
+		text = fmt.Sprintf("%s: %s", map[rollout.Reaction]string{rollout.Pause: "paused", rollout.Abort: "aborted",
+			rollout.Rollback: "rolls back"}[e.Reaction], e.Why)
+	case rollout.Ended:
+		text = "ended: " + string(e.Phase)
+		if e.Why != "" {
+			text += ", because " + e.Why
+		}
+	case rollout.Released:
+		text = "its content may be rolled out again"
+	}
+	if text == "" {
+		return ""
+	}
+	return "rollout " + e.Rollout + " " + text
+}

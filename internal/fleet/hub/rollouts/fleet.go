@@ -1,0 +1,141 @@
+package rollouts
+
+import (
+	"cmp"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/lang/query"
+)
+
+// Fleet is the knowledge of the hub that leads about the state of the targets.
+type Fleet struct {
+	Now    int64  // seconds since 1970
+	Up     int64  // since when this hub leads, seconds since 1970
+	Branch string // that the fleet follows
+	// Head is the compiled head of the branch.
+	Head     assign.Contents
+	Targets  map[fleet.TargetID]document.Target // from the read model
+	Observed *Observed
+}
+
+// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected.
+const resyncTime = 90
+
+// world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
+type world struct {
+	rollout.World
+	usable bool
+}
+
+// lane returns the name of the lane of a target, or "" if its changes do not wait for rollouts.
+func (f Fleet) lane(d assign.Desired) string {
+	if d.Want == nil || d.Strategy == "" || d.Strategy == rollout.AtOnce().Name {
+		return ""
+	}
+	return f.Branch + " " + d.Strategy
+}
+
+func (f Fleet) world(all []assign.Desired) world {
+	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up}}
+	names := map[string]fleet.TargetID{}
+	online, known := 0, 0
+	for _, d := range all {
+		t := f.target(d)
+		w.usable = w.usable || d.Want != nil
+		w.Targets[d.Target.ID] = t
+		names[d.Target.Name] = d.Target.ID
+		if f.Targets[d.Target.ID].Contact > 0 {
+			known++
+			if t.Online {
+				online++
+			}
+		}
+	}
+	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
+	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
+	w.Cause = func(string) string { return f.cause() }
+	return w
+}
+
+// target describes one target for decisions.
+func (f Fleet) target(d assign.Desired) rollout.Target {
+	seen := f.Targets[d.Target.ID]
+	t := rollout.Target{Lane: f.lane(d), Online: seen.Connected, Contact: seen.Contact / 1e9, Hold: d.Kept,
+		New: d.Was == nil || d.Was.Withdrawn != ""}
+	if t.Lane != "" {
+		t.Wants = wants(d.Was, *d.Want)
+	}
+	t.Health = health(d.Was, seen)
+	t.Since = f.Observed.since(d.Target.ID, t.Health, f.Now)
+	return t
+}
+
+// health returns the state of the newest assignment. A report about another assignment is none.
+func health(was *fleet.Assignment, seen document.Target) rollout.Health {
+	if was == nil || seen.Accepted.Epoch != was.Epoch || seen.Accepted.Generation != was.Generation {
+		return rollout.Unknown
+	}
+	switch seen.State {
+	case document.Ready:
+		return rollout.Healthy
+	case document.Failed:
+		return rollout.Broken
+	case document.Blocked, document.Deferred, document.Frozen:
+		return rollout.Blocked
+	case document.Applying, document.Pending, document.Drifted:
+		return rollout.Applying
+	}
+	return rollout.Unknown
+}
+
+// strategy returns the strategy of a lane.
+func (f Fleet) strategy(lane string, names map[string]fleet.TargetID) rollout.Strategy {
+	_, name, _ := strings.Cut(lane, " ")
+	for _, s := range f.Head.Strategies {
+		if s.Name == name {
+			return convert(s, names)
+		}
+	}
+	return rollout.Careful()
+}
+
+// convert converts a strategy of the language, whose amounts are valid.
+func convert(s query.Strategy, names map[string]fleet.TargetID) rollout.Strategy {
+	out := rollout.Strategy{Name: s.Name, MaxFailed: amount(s.MaxFailed), MaxSilent: amount(s.MaxSilent),
+		MinReady: amount(s.MinReady), MinCoverage: amount(s.MinCoverage), MinReadyTime: s.MinReadyTime,
+		ProgressDeadline: s.ProgressDeadline, SilentAfter: s.SilentAfter, WaveTimeout: s.WaveTimeout,
+		OnBreach: rollout.Reaction(s.OnBreach)}
+	for _, w := range s.Waves {
+		rule := rollout.WaveRule{Name: w.Name, Size: amount(w.Size), MaxUnavailable: amount(w.MaxUnavailable), Bake: w.Bake}
+		if !w.All {
+			rule.Selected = map[fleet.TargetID]bool{}
+			for _, name := range w.Selected {
+				rule.Selected[names[name]] = true
+			}
+		}
+		out.Waves = append(out.Waves, rule)
+	}
+	return out
+}
+
+func amount(text string) rollout.Amount {
+	a, err := rollout.ParseAmount(cmp.Or(text, "0"))
+	if err != nil {
+		return rollout.Amount{} // the language accepts only valid amounts
+	}
+	return a
+}
+
+// cause describes the head of the branch.
+func (f Fleet) cause() string {
+	r := f.Head.Revision
+	text := "commit " + r.Commit[:min(12, len(r.Commit))]
+	if r.Subject != "" {
+		text += ": " + r.Subject
+	}
+	return text
+}

@@ -1,0 +1,160 @@
+package rollouts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// Log is the log of rollouts on this hub, and the state after its entries. It is safe for concurrent use.
+type Log struct {
+	mirror *records.Mirror[records.Rollouts]
+
+	mu       sync.Mutex
+	state    *rollout.State
+	contents map[string]fleet.Assigned // of all entries, by digest
+	read     uint64                    // number of the last entry in state
+	// snapshot is the number of the newest snapshot in state.
+	snapshot uint64
+}
+
+// NewLog returns a log that is empty until its mirror is filled.
+func NewLog(m *records.Mirror[records.Rollouts]) *Log {
+	l := &Log{mirror: m}
+	l.reset()
+	return l
+}
+
+// reset discards the state. The next sync builds it again.
+func (l *Log) reset() {
+	l.state, l.contents, l.read, l.snapshot = rollout.NewState(), map[string]fleet.Assigned{}, 0, 0
+}
+
+// entryKey returns the key of an entry. Keys sort like numbers.
+func entryKey(n uint64) string { return fmt.Sprintf("%012d", n) }
+
+// sync folds the entries that the mirror got. l.mu must be locked.
+func (l *Log) sync() {
+	// A new log begins at the newest snapshot. So does a hub that was too slow: the entries that it lacks were removed.
+	if _, _, ok := l.mirror.Get(entryKey(l.read + 1)); !ok || l.read == 0 {
+		l.read = max(l.read, l.newestSnapshot())
+	}
+	for {
+		e, _, ok := l.mirror.Get(entryKey(l.read + 1))
+		if !ok {
+			return
+		}
+		l.read++
+		if e.Snapshot != nil {
+			l.state, l.contents, l.snapshot = e.Snapshot.State(), map[string]fleet.Assigned{}, l.read
+		}
+		for _, event := range e.Events {
+			l.state.Fold(event)
+		}
+		l.keep(e.Contents)
+	}
+}
+
+// newestSnapshot returns the number of the entry before the newest snapshot; 0 means that there is none.
+func (l *Log) newestSnapshot() (before uint64) {
+	l.mirror.Each(func(key string, e records.Rollouts, _ uint64) {
+		if n, err := strconv.ParseUint(key, 10, 64); err == nil && e.Snapshot != nil && n > 0 {
+			before = n - 1
+		}
+	})
+	return before
+}
+
+func (l *Log) keep(contents map[string]fleet.Assigned) {
+	for d, p := range contents {
+		l.contents[d] = p
+	}
+}
+
+// maxEvents limits the events of one entry, so that an entry does not exceed the limit of the store.
+const maxEvents = 1000
+
+// store writes events that are already part of the state. After an error, the state is built again from the
+// log. If another hub wrote first, the error wraps fleet.ErrConflict.
+func (l *Log) store(ctx context.Context, events []rollout.Event, contents map[string]fleet.Assigned) error {
+	for len(events) > 0 {
+		n := min(len(events), maxEvents)
+		e := records.Rollouts{Format: records.RolloutsFormat, Events: events[:n], Contents: contents}
+		if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
+			l.reset()
+			return fmt.Errorf("cannot store the rollouts: %w", err)
+		}
+		l.keep(contents)
+		events, contents = events[n:], nil
+		l.read++
+	}
+	return nil
+}
+
+// Order stores a command of an operator, and returns its events. If another hub writes at the same time, Order
+// decides again with the newer state.
+func (l *Log) Order(ctx context.Context, c rollout.Command, now int64) ([]rollout.Event, error) {
+	for {
+		events, err := l.order(ctx, c, now)
+		if !errors.Is(err, fleet.ErrConflict) {
+			return events, err
+		}
+		if err := l.Learn(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *Log) order(ctx context.Context, c rollout.Command, now int64) ([]rollout.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync()
+	events, err := l.state.Order(c, now)
+	if err != nil {
+		return nil, err
+	}
+	return events, l.store(ctx, events, nil)
+}
+
+// Learn reads the next entry, which another hub stored.
+func (l *Log) Learn(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync()
+	key := entryKey(l.read + 1)
+	found, err := l.mirror.Learn(ctx, key)
+	if _, _, readable := l.mirror.Get(key); err == nil && found && !readable {
+		return fmt.Errorf("cannot read the rollouts: this version of fettle cannot read the entry %s of their log", key)
+	}
+	return err
+}
+
+// each calls f for all rollouts, the newest first, and whether their content is held. f must not keep them.
+func (l *Log) each(f func(r *rollout.Rollout, held bool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync()
+	for _, r := range l.state.All() {
+		f(r, l.state.Holds(r))
+	}
+}
+
+// ContentDigests returns the digests of the content that a rollback may need.
+func (l *Log) ContentDigests() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string]bool{}
+	for _, p := range l.contents {
+		out[p.Bundle.Digest] = true
+		if p.Proof != nil {
+			out[p.Proof.Digest] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package rollouts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// hubOf returns the log of a hub over a store. The mirror has what the store contains now.
+func hubOf(t *testing.T, store *bustest.Store) *Log {
+	t.Helper()
+	l := NewLog(records.NewMirror[records.Rollouts](store, "", records.ParseRollouts))
+	l.mirror.Format = records.FormatRollouts
+	fill(t, l, store)
+	return l
+}
+
+// fill reads the present content of the store into the mirror of a hub.
+func fill(t *testing.T, l *Log, store *bustest.Store) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	if err := store.Watch(ctx, l.mirror.Take, stop); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+// begun stores the begin of a rollout.
+func begun(t *testing.T, l *Log, id string, contents map[string]fleet.Assigned) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync()
+	e := rollout.Event{Rollout: id, At: 1, Kind: rollout.Created, Created: &rollout.Plan{Lane: "main careful",
+		Changes: []rollout.Change{{Part: "top", Digest: "d" + id}}, Strategy: rollout.Careful(),
+		Waves: []rollout.Wave{{Name: "first", Members: []rollout.ID{"t1"}}}}}
+	l.state.Fold(e)
+	if err := l.store(t.Context(), []rollout.Event{e}, contents); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// phases returns the phases of all rollouts, the newest first.
+func phases(l *Log) string {
+	var out []string
+	l.each(func(r *rollout.Rollout, _ bool) { out = append(out, r.ID+" "+string(r.Phase)) })
+	return strings.Join(out, ", ")
+}
+
+// A command through a hub that does not know the newest entries is decided again with them.
+func TestOrderOfTwoHubs(t *testing.T) {
+	store := bustest.NewStore()
+	a := hubOf(t, store)
+	begun(t, a, "r1", nil)
+	b := hubOf(t, store)
+	pause := rollout.Command{Action: rollout.ToPause, Rollout: "r1", By: "jane", Why: "lunch"}
+	if _, err := a.Order(t.Context(), pause, 5); err != nil {
+		t.Fatal(err)
+	}
+	var refused *rollout.CommandError
+	if _, err := b.Order(t.Context(), pause, 6); !errors.As(err, &refused) {
+		t.Errorf("the second pause: %v", err)
+	}
+	if _, err := b.Order(t.Context(), rollout.Command{Action: rollout.ToResume, Rollout: "r1", By: "joe"}, 7); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, a, store)
+	if got := phases(a); got != "r1 active" || got != phases(b) {
+		t.Errorf("hub a: %s; hub b: %s", got, phases(b))
+	}
+}
+
+// What could not be stored has no effect.
+func TestStoreThatFails(t *testing.T) {
+	store := bustest.NewStore()
+	l := hubOf(t, store)
+	begun(t, l, "r1", nil)
+	store.Break(fleet.ErrNoAnswer)
+	_, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5)
+	if !errors.Is(err, fleet.ErrNoAnswer) {
+		t.Fatalf("%v", err)
+	}
+	store.Break(nil)
+	if got := phases(l); got != "r1 active" {
+		t.Errorf("after an abort that was not stored: %s", got)
+	}
+}
+
+// An entry of a newer format stops a hub with an error: it must not decide without it.
+func TestUnreadableEntry(t *testing.T) {
+	store := bustest.NewStore()
+	l := hubOf(t, store)
+	begun(t, l, "r1", nil)
+	if _, err := store.Update(t.Context(), entryKey(2), []byte(`{"format":"fettle.rollouts/9"}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, store)
+	_, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5)
+	if err == nil || !strings.Contains(err.Error(), "this version of fettle cannot read") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A snapshot replaces a long log. Hubs that know the old entries, that know only some of them, and that
+// start later have the same state.
+func TestCompact(t *testing.T) {
+	store := bustest.NewStore()
+	l := hubOf(t, store)
+	begun(t, l, "r1", map[string]fleet.Assigned{"old": {Module: "modules/old"}})
+	slow := hubOf(t, store)
+	phases(slow)
+	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {
+		t.Fatal(err)
+	}
+	for i := range compactAfter {
+		id := fmt.Sprintf("r%d", i+2)
+		begun(t, l, id, nil)
+		l.mu.Lock()
+		e := rollout.Event{Rollout: id, At: 2, Kind: rollout.Ended, Phase: rollout.Completed}
+		l.state.Fold(e)
+		if err := l.store(t.Context(), []rollout.Event{e}, nil); err != nil {
+			t.Fatal(err)
+		}
+		l.mu.Unlock()
+	}
+	want := phases(l)
+	if err := l.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, slow, store)
+	late := hubOf(t, store)
+	for name, hub := range map[string]*Log{"the leader": l, "a slow hub": slow, "a new hub": late} {
+		if got := phases(hub); got != want {
+			t.Errorf("%s knows %.80s … instead of %.80s …", name, got, want)
+		}
+		if !reflect.DeepEqual(hub.state, l.state) || len(hub.contents) != 0 {
+			t.Errorf("%s has another state, or old content: %v", name, hub.contents)
+		}
+	}
+	if n := len(late.mirror.Values()); n != 1 {
+		t.Errorf("the store has %d entries after the snapshot", n)
+	}
+	if _, err := late.Order(t.Context(), rollout.Command{Action: rollout.ToRelease, Rollout: "r1"}, 9); err != nil {
+		t.Error(err)
+	}
+}

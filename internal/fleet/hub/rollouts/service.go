@@ -1,0 +1,99 @@
+package rollouts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// Service answers requests about rollouts. It implements api.Rollouts.
+type Service struct {
+	Log     *Log
+	Now     func() time.Time
+	Targets *records.Mirror[fleet.Target]
+	Events  events.Recorder
+}
+
+// Rollouts returns all rollouts, the newest first.
+func (s Service) Rollouts(context.Context) ([]document.Rollout, error) {
+	var out []document.Rollout
+	s.Log.each(func(r *rollout.Rollout, held bool) { out = append(out, documentOf(r, held)) })
+	return out, nil
+}
+
+// Rollout returns one rollout and its targets. If there is none, the error wraps rollout.ErrNoRollout.
+func (s Service) Rollout(_ context.Context, id string) (d document.RolloutDetail, err error) {
+	found := false
+	s.Log.each(func(r *rollout.Rollout, held bool) {
+		if r.ID == id {
+			found = true
+			d.Rollout, d.Targets = documentOf(r, held), s.targets(r)
+		}
+	})
+	if !found {
+		return d, fmt.Errorf("%w: %s", rollout.ErrNoRollout, id)
+	}
+	return d, nil
+}
+
+// OrderRollout stores a command.
+func (s Service) OrderRollout(ctx context.Context, c rollout.Command) error {
+	changed, err := s.Log.Order(ctx, c, s.Now().Unix())
+	Record(ctx, s.Events, changed)
+	return err
+}
+
+// Record records events about whole rollouts in the log of the fleet.
+func Record(ctx context.Context, to events.Recorder, all []rollout.Event) {
+	for _, e := range all {
+		if text := describe(e); text != "" {
+			to.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, Text: text, By: e.By})
+		}
+	}
+}
+
+// targets describes the targets of a rollout, sorted by wave and name.
+func (s Service) targets(r *rollout.Rollout) []document.RolloutTarget {
+	out := []document.RolloutTarget{}
+	for id, m := range r.Members {
+		t, _, _ := s.Targets.Get(string(id))
+		out = append(out, document.RolloutTarget{ID: id, Name: t.Name, Wave: r.Plan.Waves[m.Wave].Name,
+			State: string(m.State), Granted: m.Granted, Why: m.Why})
+	}
+	slices.SortFunc(out, func(a, b document.RolloutTarget) int {
+		return cmp.Or(cmp.Compare(r.Members[a.ID].Wave, r.Members[b.ID].Wave), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// documentOf describes a rollout.
+func documentOf(r *rollout.Rollout, held bool) document.Rollout {
+	branch, _, _ := strings.Cut(r.Plan.Lane, " ")
+	d := document.Rollout{ID: r.ID, Branch: branch, Strategy: r.Plan.Strategy.Name, Cause: r.Plan.Cause,
+		Phase: string(r.Phase), Why: r.Why, By: r.By, Created: r.At, Wave: r.Wave, Targets: map[string]int{},
+		WorstCase: r.WorstCase(), Held: held}
+	for i, w := range r.Plan.Waves {
+		size, ready, limit := r.Progress(i)
+		d.Waves = append(d.Waves, document.RolloutWave{Name: w.Name, Targets: size, Ready: ready, MaxUnavailable: limit,
+			Bake: w.Bake})
+	}
+	for _, m := range r.Members {
+		d.Targets[string(m.State)]++
+	}
+	for _, c := range r.Plan.Changes {
+		if !slices.Contains(d.Parts, c.Part) {
+			d.Parts = append(d.Parts, c.Part)
+		}
+	}
+	return d
+}

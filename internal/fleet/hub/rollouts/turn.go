@@ -1,0 +1,137 @@
+package rollouts
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// Turn is one decision of the hub that leads. It holds the lock of its log from Begin until End, so that
+// no command is decided with a state that is not stored.
+type Turn struct {
+	log      *Log
+	events   []rollout.Event
+	contents map[string]fleet.Assigned
+	was      map[fleet.TargetID]*fleet.Assignment
+	ended    bool
+}
+
+// Begin begins a decision. The caller must call End.
+func (l *Log) Begin() *Turn {
+	l.mu.Lock()
+	l.sync()
+	return &Turn{log: l, contents: map[string]fleet.Assigned{}}
+}
+
+// End ends the decision. Events that were not stored are discarded. It can be repeated.
+func (t *Turn) End() {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	if len(t.events) > 0 {
+		t.log.reset()
+	}
+	t.log.mu.Unlock()
+}
+
+// Open reports whether a rollout is open after the decision. The hub must then decide again soon.
+func (t *Turn) Open() bool { return len(t.log.state.Open()) > 0 }
+
+// Events returns the events of the decision.
+func (t *Turn) Events() []rollout.Event { return t.events }
+
+// Plan decides, and returns the function that permits the changes.
+func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
+	w := f.world(all)
+	t.was = map[fleet.TargetID]*fleet.Assignment{}
+	for _, d := range all {
+		t.was[d.Target.ID] = d.Was
+	}
+	w.Has = func(id fleet.TargetID, part string) string { return has(t.was[id], part) }
+	if w.usable {
+		t.events = t.log.state.Decide(w.World, f.Now)
+		t.record(all)
+	}
+	lanes := map[fleet.TargetID]string{}
+	for id, target := range w.Targets {
+		lanes[id] = target.Lane
+	}
+	return func(was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
+		return t.grant(lanes[want.Target], was, want)
+	}
+}
+
+// grant returns the assignment of one target.
+func (t *Turn) grant(lane string, was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
+	s := t.log.state
+	returns := s.Returns(want.Target)
+	if len(returns) == 0 && (lane == "" || len(wants(was, want)) == 0) {
+		return assign.AtOnce(was, want)
+	}
+	return choice{
+		allowed: func(c rollout.Change) (bool, string) { return s.Allowed(want.Target, lane, c) },
+		stable: func(part string) (fleet.Assigned, bool) {
+			d, _ := s.Stable(lane, part)
+			return t.content(d)
+		},
+		content: t.content, returns: returns}.compose(was, want)
+}
+
+// content returns the content of a part by its digest.
+func (t *Turn) content(digest string) (p fleet.Assigned, ok bool) {
+	if p, ok = t.log.contents[digest]; !ok {
+		p, ok = t.contents[digest]
+	}
+	return p, ok
+}
+
+// record collects the content of parts that the new events name.
+func (t *Turn) record(all []assign.Desired) {
+	needed := map[string]bool{}
+	for _, e := range t.events {
+		changes := e.Before
+		if e.Created != nil {
+			changes = slices.Concat(changes, e.Created.Changes)
+		}
+		for _, c := range changes {
+			if _, known := t.log.contents[c.Digest]; c.Digest != "" && !known {
+				needed[c.Digest] = true
+			}
+		}
+	}
+	if len(needed) == 0 {
+		return
+	}
+	for _, d := range all {
+		for _, a := range []*fleet.Assignment{d.Was, d.Want} {
+			if a != nil {
+				t.collect(needed, *a)
+			}
+		}
+	}
+}
+
+func (t *Turn) collect(needed map[string]bool, a fleet.Assignment) {
+	for _, p := range parts(a) {
+		if d := digest(p); needed[d] {
+			t.contents[d] = p
+			delete(needed, d)
+		}
+		if len(needed) == 0 {
+			return
+		}
+	}
+}
+
+// Store stores the events. Nothing that they permit may be published before. If another hub wrote first,
+// the error wraps fleet.ErrConflict, and the caller must decide again.
+func (t *Turn) Store(ctx context.Context) error {
+	events := t.events
+	t.events = nil // also after an error: the log discarded them
+	return t.log.store(ctx, events, maps.Clone(t.contents))
+}

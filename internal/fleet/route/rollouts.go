@@ -1,0 +1,29 @@
+package route
+
+import (
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// RolloutID names a rollout.
+type RolloutID struct {
+	Rollout string `path:"rollout"`
+}
+
+func ofRollouts() []Row { return []Row{Rollouts().Row, Rollout().Row, OrderRollout().Row} }
+
+// Rollouts returns all stored rollouts.
+func Rollouts() (r Route[None, None, document.RolloutPage]) {
+	return r.get(access.Read, "/v1/rollouts", "List the rollouts, newest first")
+}
+
+// Rollout returns one rollout and its targets.
+func Rollout() (r Route[RolloutID, None, document.RolloutDetail]) {
+	return r.get(access.Read, "/v1/rollouts/{rollout}", "Show one rollout and the state of its targets")
+}
+
+// OrderRollout changes the course of a rollout.
+func OrderRollout() (r Route[RolloutID, document.RolloutRequest, document.Done]) {
+	return r.post(access.Operate, "/v1/rollouts/{rollout}/order",
+		"Pause, resume, abort or roll back a rollout, end a bake time, skip or retry a target, or release held content")
+}
