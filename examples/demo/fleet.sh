@@ -109,6 +109,29 @@ run fettle explain web3 web
 run fettle target list
 run fettle status --fleet
 
+say "7. With a strategy, a change reaches one host first. A bad one stops there, and this host returns."
+fettle target unpin web3 >/dev/null
+cat >>"$repo/fettle.hcl" <<'HCL'
+
+policy { rollout = "demo" }
+
+rollout "demo" {
+  wave "first" { size = 1 }
+  wave "rest" { max_unavailable = "50%" }
+  min_ready_time = "1s"
+}
+HCL
+greeting "Good night"
+until_ "the first rollout ends" sh -c 'fettle rollout list | grep -q "^r1 .*completed"'
+run fettle rollout list
+printf '\nfile "/srv/missing/page.html" { content = "" }\n' >>"$repo/modules/web/module.hcl"
+git_ commit --quiet --all --message "Add a page in a directory that does not exist"
+until_ "the second rollout ends" sh -c 'fettle rollout list | grep -q "^r2 .*rolled-back"'
+run fettle rollout show r2
+until_ "all hosts are as before" sh -c 'fettle status --fleet | grep -q "^states *3 ready"'
+run fettle target list
+run fettle explain web1 web
+
 [ -t 0 ] && [ -t 1 ] || exit 0
 say "Still running. In another terminal:"
 cat <<TEXT
@@ -116,7 +139,7 @@ cat <<TEXT
   fettle target list --watch         show the state of all targets
   fettle events --watch              show events as they occur
   fettle target show web1            show one target; see also: fettle explain web1 web
-  fettle target unpin web3           return to the branch of the other targets
+  fettle rollout list                show how changes reached the targets
   fettle drift -t '*'                look for drift on the hosts, through the hub
   fettle audit list                  show who changed what through the hub
   cd $repo                           change modules/web/module.hcl and commit

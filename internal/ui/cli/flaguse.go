@@ -91,6 +91,8 @@ func FlagsOf() map[string][]string {
 		"notify approve", "notify reject", "notify list", "notify delete", "notify test",
 		"user list", "user login", "user logins", "user revoke", "user set",
 		"job list", "job show", "job cancel", "token create", "token list", "token revoke",
+		"rollout list", "rollout show", "rollout pause", "rollout resume", "rollout abort", "rollout rollback",
+		"rollout promote", "rollout skip", "rollout retry", "rollout release",
 	} {
 		out[c] = doc
 	}

@@ -56,6 +56,7 @@ func documents() map[string]any {
 		"fettle.permitted/1": fleetcmd.PermitDoc{}, document.NotificationPageFormat: document.NotificationPage{},
 		document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{},
 		document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
+		document.RolloutPageFormat: document.RolloutPage{}, document.RolloutFormat: document.RolloutDetail{},
 	}
 }
 
