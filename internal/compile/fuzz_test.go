@@ -60,6 +60,12 @@ func FuzzCompile(f *testing.F) {
 func runs(t *testing.T, in compile.Input) {
 	r := compile.Open(in.Tree)
 	all, _ := r.Runnable()
+	strategies, _ := r.Strategies()
+	for _, s := range strategies {
+		if err := s.Valid(); err != nil {
+			t.Fatalf("the rollout %q %v", s.Name, err)
+		}
+	}
 	const typed = "7731"
 	given := func(params []query.Param) map[string]string {
 		out := map[string]string{}

@@ -47,7 +47,7 @@ func TestHandWritten(t *testing.T) {
 	}
 }
 
-// inventory returns the description of the targets, without places.
+// inventory returns the description of the targets and strategies, without places.
 func inventory(t *testing.T, tree repo.Tree) string {
 	t.Helper()
 	list, ds := compile.Targets(tree)
@@ -73,7 +73,11 @@ func inventory(t *testing.T, tree repo.Tree) string {
 	for _, t := range list {
 		uses = append(uses, t.Uses)
 	}
-	text, err := json.MarshalIndent([]any{list, uses}, "", " ")
+	strategies, ds := compile.Strategies(tree)
+	if ds.HasErrors() {
+		t.Fatal(shown(ds))
+	}
+	text, err := json.MarshalIndent([]any{list, uses, strategies}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package compile_test
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
@@ -108,5 +110,51 @@ func TestTargetsWithoutStrategy(t *testing.T) {
 		if len(ds) > 0 || len(targets) != 1 || targets[0].Strategy != want {
 			t.Errorf("%s: %+v, %v", text, targets, ds)
 		}
+	}
+}
+
+// TestPolicyWithUnknownStrategy: the targets have an error, so a hub keeps its last revision.
+func TestPolicyWithUnknownStrategy(t *testing.T) {
+	for _, text := range []string{
+		waves + `policy { rollout = "careful-wep" }`,
+		waves + "target \"a\" {\n  policy { rollout = \"careful-wep\" }\n}\n",
+		waves + "target \"a\" {}\ntarget_group \"g\" {\n  targets = [\"*\"]\n  policy { rollout = \"careful-wep\" }\n}\n",
+	} {
+		targets, ds := compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": text}))
+		if err := ds.Err(); err == nil || targets != nil || !strings.Contains(err.Error(), `Did you mean "careful-web"?`) {
+			t.Errorf("%s: %+v, %v", text, targets, err)
+		}
+	}
+}
+
+// TestStrategySelectsEnrolledTargets: a wave selects by the labels of the enrolment, and its names are sorted.
+func TestStrategySelectsEnrolledTargets(t *testing.T) {
+	list, ds := compile.Strategies(repo.MapTree(map[string]string{
+		"fettle.hcl": `target "z" { labels = { role = "web" } }
+rollout "r" {
+  wave "a" { labels = { role = "web" } }
+  wave "b" { targets = [] }
+}
+`,
+		"enrolled.fettle.json": `{"enrolled": {"b": {"labels": {"role": "db"}}, "a": {"labels": {"role": "web"}}}}`,
+	}))
+	if len(ds) > 0 || len(list) != 1 || len(list[0].Waves) != 2 {
+		t.Fatalf("%+v, %v", list, ds)
+	}
+	if w := list[0].Waves; !slices.Equal(w[0].Selected, []string{"a", "z"}) || len(w[1].Selected) > 0 || w[1].All {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestStrategiesWithoutTargets: the local target has no labels.
+func TestStrategiesWithoutTargets(t *testing.T) {
+	list := strategiesOf(t, `
+rollout "r" {
+  wave "a" { targets = ["l*"] }
+  wave "b" { labels = { x = "*" } }
+}
+`)
+	if w := list[0].Waves; !slices.Equal(w[0].Selected, []string{"local"}) || len(w[1].Selected) > 0 {
+		t.Errorf("%+v", w)
 	}
 }

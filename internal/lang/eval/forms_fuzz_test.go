@@ -33,6 +33,8 @@ func FuzzYAML(f *testing.F) {
 		"define:\n  k:\n    main: a\n    variable: {a: {type: string, validation: [{condition: 'true', error_message: x}]}}\n    file: {f: {path: '${var.a}', content: >-\n        it''s\n        folded ${var.b}\n    }}\n",
 		"target: {a: {modules: [m], module: {b: {source: m}}, policy: {drift: report}, ssh: {port: 22, host: \"${target.name}.x\", options: {ProxyJump: b}}}}\nssh:\nlocals: {a: [1, {b: ~}]}\n",
 		"file: {a: {content: x, after: [package.x, 'immediate(service.y.reload)'], listen: {reload: file.a}}}",
+		"rollout: {r: {wave: [{a: {size: 1, labels: {x: [b]}}}, b], max_silent: 2%, on_breach: abort}}\n" +
+			"policy: {rollout: r}\n",
 		"a: &x {b: *x}\n<<: 1\n? [a]\n: !t x\n--- y",
 	})
 }

@@ -31,6 +31,16 @@ after = [file["/a"]["x"], block.b] } }`,
 		`service "n" { listen = { reload = [file["/a"]] } }
 file "/a" { content = templatefile("t", { a = [1] })
 notify = [immediate(service.n.reload)] }`,
+		`policy { rollout = "r" }
+rollout "r" {
+max_failed = "2%"
+wave "a" {
+targets = ["a*"]
+size = 1
+bake = "10m"
+}
+wave "b" {}
+}`,
 		`fact "os_id" { type = string }
 file "/a" { content = fact.os_id }`,
 	} {

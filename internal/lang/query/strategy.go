@@ -119,13 +119,14 @@ func strategyName(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute) 
 	if !ok {
 		return ""
 	}
-	names := source.BuiltinStrategies()
-	for _, s := range p.Strategies {
-		names = append(names, s.Name)
-	}
-	if !slices.Contains(names, v.AsString()) {
+	name := v.AsString()
+	if builtin := source.BuiltinStrategies(); !slices.Contains(builtin, name) && p.Strategy(name) == nil {
+		names := builtin
+		for _, s := range p.Strategies {
+			names = append(names, s.Name)
+		}
 		r.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown rollout",
-			"The repository declares no rollout %q.%s", v.AsString(), syntax.Suggest(v.AsString(), names))
+			"The repository declares no rollout %q.%s", name, syntax.Suggest(name, names))
 	}
-	return v.AsString()
+	return name
 }
