@@ -90,7 +90,8 @@ func (h *Hub) create() error {
 			Repository: hub.Repository{Name: "site", URL: "file://" + h.site.dir, Branch: "main"}}})
 	h.Authority = "sha256:" + hex.EncodeToString(digest[:])
 	notify := filepath.Join(h.hubDir(), "notify") // of rules for notices
-	return errors.Join(err, os.Mkdir(notify, 0o700), os.WriteFile(filepath.Join(notify, "hook-key"), []byte("key\n"), 0o600))
+	return errors.Join(err, os.Mkdir(notify, 0o700),
+		os.WriteFile(filepath.Join(notify, "hook-key"), []byte("key\n"), 0o600))
 }
 
 // run starts the hub, and waits until it serves.

@@ -14,12 +14,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/zclconf/go-cty/cty"
 
-	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/signed"
 	"fettle.dev/fettle/internal/fleet/client"
@@ -31,28 +28,23 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
-	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// cmdFakeHub starts a hub that is asked over the network, and says where and of which
-// authority it is: hub. Its tokens are read, operate, approve and admin.
+// cmdFakeHub starts a hub with two members, of which only one exists: fakehub. Its tokens are read,
+// operate, approve and admin.
 func cmdFakeHub(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.MkAbs("hub")
 	ts.Check(os.Mkdir(dir, 0o700))
 	hub, err := apitest.New(dir)
 	ts.Check(err)
 	ts.Defer(func() { _ = hub.Close() })
-	authority := ""
-	hub.Open = func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
-		return openFarOld(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
-	}
 	server, err := apitest.Serve(hub.Handler(), "hub")
 	ts.Check(err)
 	ts.Defer(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	authority, err = client.Authority(context.Background(), server.URL)
+	authority, err := client.Authority(context.Background(), server.URL)
 	ts.Check(err)
 	ts.Setenv("HUB", server.URL)
 	ts.Setenv("AUTHORITY", authority)
@@ -64,33 +56,6 @@ func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	l.SetUnlinkOnClose(false)
 	ts.Check(l.Close())
-}
-
-// openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
-// agent keeps at a commit. If HOME has a directory strict, web1 requires signed commands.
-func openFarOld(home, by, target string, changes bool, authority string) (io.ReadWriteCloser, error) {
-	near, far := net.Pipe()
-	name := map[string]string{"a": "web1", "b": "web2"}[target]
-	facts, err := wire.EncodeFacts(map[string]cty.Value{"hostname": cty.StringVal(name)})
-	if err != nil {
-		return nil, err
-	}
-	hello := wire.Hello{Version: "test", Host: name, Facts: facts}
-	if name == "web2" {
-		hello.Kept = &wire.Kept{Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
-	}
-	served := wire.Served{
-		Hello: hello, From: "fleet " + by, Now: time.Now, ReadOnly: !changes,
-		Open: func(ctx context.Context, _ bool) (executor.Executor, func() error, error) {
-			return openFake("")(ctx, cli.Machine{State: filepath.Join(home, "agents", name)})
-		},
-	}
-	if strict := filepath.Join(home, "strict"); name == "web1" && isDir(strict) {
-		served.ReadOnly, served.Refused = true, agent.SignedCommands.Refuses()
-		served.Accept = acceptHere(strict, authority)
-	}
-	go func() { _ = wire.Serve(context.Background(), far, served) }()
-	return near, nil
 }
 
 func isDir(path string) bool {
