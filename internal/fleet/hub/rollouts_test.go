@@ -133,6 +133,20 @@ func (w *world) rollout(id, phase string) document.RolloutDetail {
 	})
 }
 
+// alarmed waits until the only alarm has a kind and a text; "" means that there is none.
+func (w *world) alarmed(kind, text string) {
+	w.t.Helper()
+	until(w.t, "the alarm "+kind, func() ([]document.Alarm, bool) {
+		var page document.AlarmPage
+		w.ask("GET", "/v1/alarms", nil, &page)
+		if kind == "" {
+			return page.Alarms, len(page.Alarms) == 0
+		}
+		return page.Alarms, len(page.Alarms) == 1 && string(page.Alarms[0].Kind) == kind &&
+			strings.Contains(page.Alarms[0].Text, text)
+	})
+}
+
 // A bad commit stops at the first target, which returns to its previous content; the commit is held. The next
 // commit reaches all targets in waves, also if it is paused, and the hub is restarted in between.
 func TestRollouts(t *testing.T) {
@@ -172,6 +186,7 @@ func TestRollouts(t *testing.T) {
 		t.Errorf("%d targets had the bad commit; the rollout: %+v", touched, d.Rollout)
 	}
 
+	w.alarmed("rollout_held", "so its content is held")
 	healthy.Store("")
 	w.commit(site("three", "1h"))
 	w.rollout("r3", "active")
@@ -194,6 +209,7 @@ func TestRollouts(t *testing.T) {
 	})
 	order("promote")
 	w.rollout("r3", "completed")
+	w.alarmed("", "")
 	for _, f := range all {
 		if f.has() == good {
 			t.Errorf("%s has no new content", f.id.Name)

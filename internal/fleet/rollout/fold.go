@@ -91,7 +91,7 @@ func (r *Rollout) fold(e Event) {
 		r.Phase, r.Why, r.By = Active, "", ""
 		r.accepted, r.forgiven = true, r.count(-1, MemberFailed, MemberSilent)
 	case Breached:
-		r.Why = e.Why
+		r.Why, r.Stopped = e.Why, e.At
 		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]
 	}
 }

@@ -16,6 +16,7 @@ type Rollout struct {
 	Wave    int            `json:"wave"`              // the current wave
 	Began   int64          `json:"began"`             // of the current wave
 	Settled int64          `json:"settled,omitempty"` // since when the current wave meets its conditions; 0: it does not
+	Stopped int64          `json:"stopped,omitempty"` // time of the breach; 0: none
 	Members map[ID]*Member `json:"members"`
 
 	promoted bool // an operator ended the bake time of the current wave

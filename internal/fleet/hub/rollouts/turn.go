@@ -17,6 +17,7 @@ type Turn struct {
 	events   []rollout.Event
 	contents map[string]fleet.Assigned
 	was      map[fleet.TargetID]*fleet.Assignment
+	held     map[string]map[fleet.TargetID]bool // targets that want held content, by rollout
 	ended    bool
 }
 
@@ -57,6 +58,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
 	}
+	t.held = heldTargets(t.log.state, w.World)
 	lanes := map[fleet.TargetID]string{}
 	for id, target := range w.Targets {
 		lanes[id] = target.Lane

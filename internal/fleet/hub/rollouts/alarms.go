@@ -1,0 +1,30 @@
+package rollouts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// Alarms returns the alarms about rollouts that need an operator: rollouts that paused without a command, and rollouts
+// whose content is held although targets want it. Call it after Plan.
+func (t *Turn) Alarms() (out []assign.Alarm) {
+	for _, r := range t.log.state.All() {
+		switch ids := t.held[r.ID]; {
+		case r.Phase == rollout.OnHold && r.By == "":
+			out = append(out, assign.Alarm{Kind: assign.RolloutPaused,
+				Text: fmt.Sprintf("The rollout %[1]s paused: %[2]s. See fettle rollout show %[1]s, then resume it or roll it back.",
+					r.ID, r.Why)})
+		case len(ids) > 0:
+			list := slices.Sorted(maps.Keys(ids))
+			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(list),
+				Targets: list[:min(len(list), assign.MaxAlarmTargets)],
+				Text: fmt.Sprintf("The rollout %[1]s was stopped (%[2]s), so its content is held: %[3]s. "+
+					"Push a newer commit, or run: fettle rollout release %[1]s", r.ID, r.Why, r.Plan.Cause)})
+		}
+	}
+	return out
+}
