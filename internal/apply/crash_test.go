@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/fault"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/test/sample"
 )
 
 // scenario is one run to break, on a machine where another may have run before.
@@ -231,7 +232,7 @@ func (n *tally) report(t testing.TB, where string, bad []string) {
 }
 
 func TestPowerCut(t *testing.T) {
-	for _, s := range scenarios() {
+	for _, s := range sample.Pick(scenarios()) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := setUp(t, s, false, nil)

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/host/fault"
 	"fettle.dev/fettle/internal/move"
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/sample"
 )
 
 // errnos are what operations fail with.
@@ -52,11 +53,11 @@ func (r *results) add(variant string, n tally) {
 	r.all[variant].bad += n.bad
 }
 
-// everywhere runs a campaign on each scenario, and records it.
+// everywhere runs a campaign on each scenario of the sample, and records it.
 func everywhere(t *testing.T, name, detail string, try func(*testing.T, *bench, *results)) {
 	r := &results{all: map[string]*tally{}}
 	t.Run("all", func(t *testing.T) {
-		for _, s := range scenarios() {
+		for _, s := range sample.Pick(scenarios()) {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				try(t, setUp(t, s, true, nil), r)

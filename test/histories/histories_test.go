@@ -15,6 +15,7 @@ import (
 
 	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 var (
@@ -63,6 +64,7 @@ func TestRounds(t *testing.T) {
 	if *only > 0 {
 		n = int(*only)
 	}
+	chosen := *rounds + int(*only) // by the user
 	var next, bad atomic.Int64
 	next.Store(int64(max(*only, 1) - 1))
 	var mu sync.Mutex
@@ -74,6 +76,9 @@ func TestRounds(t *testing.T) {
 			for i := next.Add(1); i <= int64(n) && bad.Load() < int64(*keepOn); i = next.Add(1) {
 				if i%100 == 0 && testing.Verbose() {
 					t.Logf("seed %d, round %d", *seed, i)
+				}
+				if chosen == 0 && !sample.Has(int(i)) {
+					continue
 				}
 				c := draw(*seed, uint64(i))
 				if v, noise := play(k, c, mine); v != nil {
@@ -90,7 +95,7 @@ func TestRounds(t *testing.T) {
 	}
 	wait.Wait()
 	t.Log(count(saw))
-	if *rounds == 0 && *only == 0 && !t.Failed() {
+	if _, parts := sample.Part(); chosen == 0 && parts == 1 && !t.Failed() {
 		reached(t, saw)
 	}
 }
