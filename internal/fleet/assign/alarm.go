@@ -29,7 +29,7 @@ const (
 	Cloned             AlarmKind = "cloned"            // several hosts have the identity of a target
 	Redundancy         AlarmKind = "redundancy"        // some data has fewer copies than configured
 	RolloutPaused      AlarmKind = "rollout_paused"    // a rollout paused by itself, and an operator must decide
-	RolloutHeld        AlarmKind = "rollout_held"      // targets want content that is held after a rollout
+	RolloutHeld        AlarmKind = "rollout_held"      // targets lack content that is held
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

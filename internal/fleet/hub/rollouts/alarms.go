@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// Alarms returns the alarms about rollouts that need an operator: rollouts that paused without a command, and rollouts
-// whose content is held although targets want it. Call it after Plan.
+// Alarms returns the alarms about rollouts that need an operator: rollouts that paused without a command, and
+// rollouts with held content that targets lack. Call it after Plan.
 func (t *Turn) Alarms() (out []assign.Alarm) {
 	for _, r := range t.log.state.All() {
 		switch ids := t.held[r.ID]; {
