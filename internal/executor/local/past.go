@@ -186,8 +186,12 @@ func (p *past) inTree(at string) bool {
 	return false
 }
 
-// same compares two images of a path, with the time of a file.
-func same(a, b image.File) bool { return a.Same(&b) && (a.Type != image.Regular || a.MTime == b.MTime) }
+// same compares two images of a path, with the time of an object other than a directory. The time of an absent
+// path has no meaning.
+func same(a, b image.File) bool {
+	timeless := a.Type == image.Directory || a.Type == image.Absent
+	return a.Same(&b) && (timeless || a.MTime == b.MTime)
+}
 
 // overruled reports whether a directory between a stored directory and a path in it was
 // changed before the directory was stored. Then the image of the path follows from that

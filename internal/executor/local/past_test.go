@@ -1,0 +1,56 @@
+package local
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// TestLinksWithAnotherTime: a link with the same target and another time is another link. A rollback
+// restores the link that a run found, and not its directory with the other link.
+func TestLinksWithAnotherTime(t *testing.T) {
+	first, ours := linkOf(1), linkOf(2)
+	p := newPast(func(string) []plan.TreeFile { return []plan.TreeFile{{Rel: "f", File: first}} })
+	p.move(moveOf("/d/f", ours, first), plan.Remove, false)
+	p.move(moveOf("/d", image.File{Type: image.Directory, Tree: "t"}, image.File{Type: image.Absent}), plan.Update, false)
+	found := p.wanted(func(string) bool { return false })
+	if found["/d"].Tree != "" || found["/d/f"].MTime != ours.MTime {
+		t.Errorf("restored: %+v", found)
+	}
+}
+
+// TestPathsThatReturn: a path has returned if it has the found image again, with its time. The time of a
+// directory follows from its content.
+func TestPathsThatReturn(t *testing.T) {
+	of := func(t image.FileType, mtime int64) image.File { return image.File{Type: t, MTime: mtime} }
+	for what, c := range map[string]struct {
+		found, to image.File
+		want      bool
+	}{
+		"the same link":              {linkOf(1), linkOf(1), true},
+		"a link with another time":   {linkOf(1), linkOf(2), false},
+		"a file with another time":   {of(image.Regular, 1), of(image.Regular, 2), false},
+		"a device with another time": {of(image.CharDev, 1), of(image.CharDev, 2), false},
+		"a directory":                {of(image.Directory, 1), of(image.Directory, 2), true},
+		"nothing":                    {of(image.Absent, 0), of(image.Absent, 2), true},
+	} {
+		p := newPast(nil)
+		p.add("/f", c.found, true)
+		if got := p.returned("/f", c.to); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
+func linkOf(mtime int64) image.File {
+	return image.File{Type: image.Symlink, Target: "x", MTime: mtime}
+}
+
+// moveOf is the record of a change of a path.
+func moveOf(at string, from, to image.File) journal.Record {
+	return journal.Record{Kind: journal.Move, Addr: addr.File(at), Path: at, From: new(image.Of(&from)),
+		To: new(image.Of(&to))}
+}
