@@ -78,10 +78,12 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// absentAbove reports whether a directory above the path of a file was absent at the goal of a rollback. Then the path
-// was absent too. If no run since has changed the path, an object there belongs to others.
+// absentAbove reports whether a directory above a path was absent at the goal of a rollback. Then the path
+// was absent too. If no run since has changed the path, an object there belongs to others. A part of a file is
+// planned with its image if a run has changed the part.
 func (m *index) absentAbove(s step.Step) bool {
-	if m.in.Goal == nil || s.Addr().Kind() != addr.KindFile {
+	a := s.Addr()
+	if m.in.Goal == nil || !isPath(a) || ownsPart(a) && m.then(a) != nil {
 		return false
 	}
 	for d := range parents(s.Path()) {

@@ -166,3 +166,34 @@ func TestNoteOfHardLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsInADirectoryThatWasAbsent: a rollback only manages an object again if its directory was absent at the
+// goal. If a run since then changed a part of the file, the part is planned with its image.
+func TestStepsInADirectoryThatWasAbsent(t *testing.T) {
+	for what, c := range map[string]struct {
+		line   string
+		change func(m *maker, a addr.Addr)
+		want   bool
+	}{
+		"a file":         {"COPY f /d/e/f", func(*maker, addr.Addr) {}, true},
+		"a line":         {"EDIT /d/e/f line=x create=true", func(*maker, addr.Addr) {}, true},
+		"metadata":       {"META /d/e/f mode=0600", func(*maker, addr.Addr) {}, true},
+		"a package":      {"PKG bash", func(*maker, addr.Addr) {}, false},
+		"a list":         {"EDIT /d/e/f line=x", func(m *maker, _ addr.Addr) { m.in.Goal = nil }, false},
+		"a changed line": {"EDIT /d/e/f line=x", wasChanged, false},
+		"a nearer directory": {"EDIT /d/e/f line=x", func(m *maker, _ addr.Addr) {
+			m.in.Goal.FilesBefore["/d/e"] = image.File{Type: image.Directory}
+		}, false},
+	} {
+		m, s := planner().rollsBack(), parse(c.line)
+		m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Absent}
+		c.change(m, s.Addr())
+		planned := m.restoration.stepFound(s, "")
+		if planned != c.want || planned != (len(m.p.Changes) == 1) || planned && m.p.Changes[0].Action != Adopt {
+			t.Errorf("%s: %t, %v", what, planned, m.p.Changes)
+		}
+	}
+}
+
+// wasChanged records that the first run after the goal changed a part of a file.
+func wasChanged(m *maker, a addr.Addr) { m.in.Goal.ImagesBefore[a] = *regionIs(false, true) }
