@@ -1,5 +1,6 @@
-// Package outside executes the lookups of a repository on request of a user: it reads a URL, or runs a
-// command on this host. The compiler never uses it.
+// Package outside records inputs from outside in a repository, on request of a user: copies of modules,
+// answers to lookups, and output of generators. It reads a URL, fetches from another repository, or runs
+// a command on this host. The compiler never uses it.
 //
 //	answer, err := outside.Asker{Run: machine.Run}.Ask(ctx, lookup, "/home/jane/infra")
 //

@@ -52,7 +52,8 @@ func Generate(ctx context.Context, tree repo.Tree, g generator.Run, word string)
 	}
 	if !bytes.Equal(printed[0], printed[1]) {
 		return nil, diag.List{diag.Errorf(g.Range, "Generator is not reproducible",
-			"%s ran twice with the same input and printed different output. Sort unordered data, and omit times, random numbers and memory addresses.", g.ID)}.Err()
+			"%s ran twice with the same input and printed different output. "+
+				"Sort unordered data, and omit times, random numbers and memory addresses.", g.ID)}.Err()
 	}
 	return printed[0], configErrors(g, printed[0]).Err()
 }

@@ -25,9 +25,9 @@ type channelRow struct {
 // channelRows returns all kinds of channels.
 func channelRows() []channelRow {
 	return []channelRow{
-		{"webhook", func(r document.Notification) Channel { return orNil(r.Webhook, (*webhook)(r.Webhook)) }},
-		{"mail", func(r document.Notification) Channel { return orNil(r.Mail, (*mailing)(r.Mail)) }},
-		{"command", func(r document.Notification) Channel { return orNil(r.Command, (*program)(r.Command)) }},
+		{"webhook", func(r document.Notification) Channel { return orNil(r.Webhook, (*webhookChannel)(r.Webhook)) }},
+		{"mail", func(r document.Notification) Channel { return orNil(r.Mail, (*mailChannel)(r.Mail)) }},
+		{"command", func(r document.Notification) Channel { return orNil(r.Command, (*commandChannel)(r.Command)) }},
 	}
 }
 

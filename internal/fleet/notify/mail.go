@@ -28,11 +28,11 @@ func mailServer(address string) (name, port string, err error) {
 	return name, port, nil
 }
 
-// mailing is the channel that sends mail by SMTP.
-type mailing document.Mail
+// mailChannel is the channel that sends mail by SMTP.
+type mailChannel document.Mail
 
 // Check requires addresses, a server, and either no login or a complete one.
-func (m *mailing) Check() error {
+func (m *mailChannel) Check() error {
 	errs := []error{checkFiles(m.Password)}
 	if len(m.To) == 0 || len(m.To) > 50 {
 		errs = append(errs, errors.New("cannot send mail: a rule needs 1 to 50 addresses"))
@@ -52,7 +52,7 @@ func (m *mailing) Check() error {
 }
 
 // Send sends one mail. The notice is delivered when the server has accepted it.
-func (m *mailing) Send(ctx context.Context, s *Sender, n document.Notice) error {
+func (m *mailChannel) Send(ctx context.Context, s *Sender, n document.Notice) error {
 	c, err := m.connect(ctx, s)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (m *mailing) Send(ctx context.Context, s *Sender, n document.Notice) error 
 }
 
 // connect returns an authenticated connection. It uses TLS, except to the local host.
-func (m *mailing) connect(ctx context.Context, s *Sender) (*smtp.Client, error) {
+func (m *mailChannel) connect(ctx context.Context, s *Sender) (*smtp.Client, error) {
 	name, port, err := mailServer(m.Server)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func mailTLS(base *tls.Config, name string) *tls.Config {
 }
 
 // secure starts TLS and logs in. It refuses a remote server without TLS.
-func (m *mailing) secure(s *Sender, c *smtp.Client, name, port string, conf *tls.Config) error {
+func (m *mailChannel) secure(s *Sender, c *smtp.Client, name, port string, conf *tls.Config) error {
 	if port != tlsPort {
 		if can, _ := c.Extension("STARTTLS"); can {
 			if err := c.StartTLS(conf); err != nil {
@@ -155,7 +155,7 @@ func nearby(name string) bool {
 }
 
 // letter returns the mail. Texts of a notice appear in its headers only encoded.
-func (m *mailing) letter(n document.Notice, from *mail.Address) []byte {
+func (m *mailChannel) letter(n document.Notice, from *mail.Address) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
 		fmt.Fprintf(&out, "%s: %s\r\n", name, strings.Map(oneLine, value))

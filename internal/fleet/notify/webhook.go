@@ -16,11 +16,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// webhook is the channel that sends JSON by HTTP.
-type webhook document.Webhook
+// webhookChannel is the channel that sends JSON by HTTP.
+type webhookChannel document.Webhook
 
 // Check requires a URL, or the name of a file with the URL.
-func (w *webhook) Check() error {
+func (w *webhookChannel) Check() error {
 	if (w.URL == "") == (w.File == "") {
 		return errors.New("cannot send to the webhook: give either its URL, or a file with the URL")
 	}
@@ -41,7 +41,7 @@ func webhookURL(text string) (*url.URL, error) {
 }
 
 // Send posts the notice as JSON. A signature proves the sender if the rule has a secret.
-func (w *webhook) Send(ctx context.Context, s *Sender, n document.Notice) error {
+func (w *webhookChannel) Send(ctx context.Context, s *Sender, n document.Notice) error {
 	address := w.URL
 	if w.File != "" {
 		var err error

@@ -34,13 +34,6 @@ type exampleTarget struct {
 	Group  string `json:"group"`
 }
 
-// fleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
-// of the target, and sha256:… a digest that differs between targets.
-type fleetDiff struct {
-	Targets []string `json:"targets"`
-	Lines   []string `json:"lines"`
-}
-
 // diffFleet compares every target of either revision.
 func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, doc FleetDiffDoc) error {
 	in, err := s.Input(ctx, sides[1].Tree, "")

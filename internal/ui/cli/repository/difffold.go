@@ -177,3 +177,10 @@ func reading(parts []string, name string, chosen uint) string {
 	}
 	return b.String()
 }
+
+// fleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
+// of the target, and sha256:… a digest that differs between targets.
+type fleetDiff struct {
+	Targets []string `json:"targets"`
+	Lines   []string `json:"lines"`
+}

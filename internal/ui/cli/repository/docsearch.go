@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/ui/cli/once"
 )
 
 // firstSentence is the beginning of a description, for a list.
@@ -74,12 +73,6 @@ func (d DocsDoc) suggestion(word string) string {
 	return ""
 }
 
-func emptyDocs(format string) DocsDoc {
-	return DocsDoc{Format: format, Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{},
-		Actions:  []once.ActionDoc{},
-		Commands: []once.CommandRow{}}
-}
-
 // containing returns a test whether any of several texts contains a word.
 func containing(word string) func(texts ...string) bool {
 	word = strings.ToLower(word)
@@ -100,4 +93,38 @@ func attrTexts(lists ...[]attrDoc) (out []string) {
 		}
 	}
 	return out
+}
+
+// about returns the part of a doc with a name.
+func (d DocsDoc) about(name string) (out DocsDoc, found bool) {
+	out = emptyDocs(d.Format)
+	for _, k := range d.Kinds {
+		if k.Name == name {
+			out.Kinds, found = append(out.Kinds, k), true
+		}
+	}
+	for _, b := range d.Blocks {
+		if b.Name == name && !found {
+			out.Blocks, found = append(out.Blocks, b), true
+		}
+	}
+	for _, v := range d.Verbs {
+		if v.Name == strings.ToUpper(name) && !found {
+			out.Verbs, found = append(out.Verbs, v), true
+		}
+	}
+	if found {
+		return out, true
+	}
+	for _, a := range d.Actions {
+		if a.Name == name || a.Called() == name {
+			out.Actions, found = append(out.Actions, a), true
+		}
+	}
+	for _, c := range d.Commands {
+		if c.Name == name {
+			out.Commands, found = append(out.Commands, c), true
+		}
+	}
+	return out, found
 }

@@ -88,3 +88,29 @@ func showParams(s *cli.Printer, params []once.ParamDoc) {
 	}
 	showAttrs(s, "Parameters:", attrs)
 }
+
+func showAttrs(s *cli.Printer, title string, attrs []attrDoc) {
+	if len(attrs) == 0 {
+		return
+	}
+	s.Printf("\n%s\n", title)
+	var pairs []render.Pair
+	for _, a := range attrs {
+		notes := []string{a.Type}
+		if a.Required {
+			notes = append(notes, "required")
+		}
+		if a.Default != "" {
+			notes = append(notes, "default "+a.Default)
+		}
+		if len(a.OneOf) > 0 {
+			notes = append(notes, "one of "+strings.Join(a.OneOf, ", "))
+		}
+		text := a.Doc
+		if note := strings.Trim(strings.Join(notes, "; "), "; "); note != "" {
+			text = cli.JoinWords(text, "("+note+")")
+		}
+		pairs = append(pairs, render.Pair{Name: "  " + a.Name, Value: text})
+	}
+	s.Style().Pairs(s.App.Stdout, pairs)
+}

@@ -12,32 +12,6 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// usedModuleDoc says why a target has a module.
-type usedModuleDoc struct {
-	Module    string     `json:"module"`
-	Directory string     `json:"directory"`
-	Target    string     `json:"target"`
-	Given     []givenDoc `json:"given_by"`
-	Needs     []needDoc  `json:"needs,omitempty"`
-	// NeededBy are the modules of the target that need it.
-	NeededBy []needDoc `json:"needed_by,omitempty"`
-	// Errors are the configuration errors of all modules of the target.
-	Errors []string `json:"errors,omitempty"`
-}
-
-type givenDoc struct {
-	By     string `json:"by"`     // role web, target group prod, target
-	Source string `json:"source"` // file:line
-}
-
-// needDoc is a need, with the module at its other end.
-type needDoc struct {
-	Module string `json:"module"`
-	Level  string `json:"level"`
-	Layer  string `json:"layer,omitempty"` // the level that imposes it
-	Source string `json:"source"`
-}
-
 func explainModule(ctx context.Context, s *cli.Session, name string) error {
 	src, err := s.OpenSource(ctx, s.Rev)
 	if err != nil {

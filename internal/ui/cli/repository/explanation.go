@@ -3,19 +3,14 @@ package repository
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
-	"strings"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
-	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/render"
 )
 
 // explanation is the way from one address to its source.
@@ -143,120 +138,37 @@ func originText(o *image.Image) string {
 	return o.Summary()
 }
 
-func showExplanations(s *cli.Printer, items []explanation) {
-	for i, e := range items {
-		if i > 0 {
-			s.Printf("\n")
-		}
-		s.Printf("%s\n", render.Escape(cmp.Or(e.Addr.String(), e.State)))
-		s.Style().Pairs(s.App.Stdout, explanationPairs(s, e))
-	}
+// ExplainDoc leads from a thing on a machine to its source, and back.
+type ExplainDoc struct {
+	Format    string          `json:"format"` // fettle.explain/2
+	What      string          `json:"what"`
+	Items     []explanation   `json:"items,omitempty"`
+	Variables []cli.Variable  `json:"variables,omitempty"`
+	Modules   []usedModuleDoc `json:"modules,omitempty"`
 }
 
-func explanationPairs(s *cli.Printer, e explanation) []render.Pair {
-	applied, wanted := e.Applied, e.Wanted
-	switch {
-	case applied == wanted && applied != "":
-		wanted = ""
-	case applied == "":
-		applied = "not yet: fettle apply"
-	case wanted == "":
-		wanted = ""
-	}
-	source := e.Source
-	if e.Line != "" {
-		source += "\n" + strings.TrimSpace(e.Line)
-	}
-	pairs := []render.Pair{
-		{Name: "  applied", Value: applied},
-		{Name: "  wanted", Value: wanted},
-		{Name: "  deferred", Value: e.Deferred},
-		{Name: "  removed by", Value: e.By.String()},
-		{Name: "  state", Value: e.State},
-		{Name: "  source", Value: source},
-	}
-	for _, p := range e.Phases {
-		pairs = append(pairs, render.Pair{Name: fmt.Sprintf("  phase %d", p.Phase),
-			Value: p.State + "\n" + cmp.Or(p.Step, "(known after apply)")})
-	}
-	if c := e.Commit; c != nil {
-		of := ""
-		if e.Part != "" {
-			of = "of " + cmp.Or(strings.TrimPrefix(e.Part, "."), "the root")
-		}
-		pairs = append(pairs, render.Pair{Name: "  commit", Value: cli.JoinWords(render.Style{}.Revision(*c), of)},
-			render.Pair{Name: "  author", Value: c.Author})
-	}
-	if r := e.Run; r != nil {
-		run := fmt.Sprintf("%d, %s at %s by %s", r.Run, r.Operation, s.Moment(r.Started), r.User)
-		if e.First != r.Run && e.First > 0 {
-			run += fmt.Sprintf("; managed since run %d", e.First)
-		}
-		pairs = append(pairs, render.Pair{Name: "  run", Value: run}, render.Pair{Name: "  before", Value: e.Origin})
-	}
-	return pairs
+// usedModuleDoc says why a target has a module.
+type usedModuleDoc struct {
+	Module    string     `json:"module"`
+	Directory string     `json:"directory"`
+	Target    string     `json:"target"`
+	Given     []givenDoc `json:"given_by"`
+	Needs     []needDoc  `json:"needs,omitempty"`
+	// NeededBy are the modules of the target that need it.
+	NeededBy []needDoc `json:"needed_by,omitempty"`
+	// Errors are the configuration errors of all modules of the target.
+	Errors []string `json:"errors,omitempty"`
 }
 
-func explainVariable(ctx context.Context, s *cli.Session, name string) error {
-	src, err := s.OpenSource(ctx, s.Rev)
-	if err != nil {
-		return err
-	}
-	defer src.Repo.Close()
-	target, err := s.ChooseTarget(src)
-	if err != nil {
-		return err
-	}
-	in, err := s.Input(ctx, src.Tree, target)
-	if err != nil {
-		return err
-	}
-	found, ds := compile.Ask(s.App.Language.Queries, compile.VariablesQuery{Input: in, Name: name})
-	if err := ds.Err(); err != nil {
-		return err
-	}
-	vars := describeVariables(found)
-	if s.JSON {
-		return s.Document(ExplainDoc{Format: "fettle.explain/2", What: "var " + name, Variables: vars})
-	}
-	for i, v := range vars {
-		if i > 0 {
-			s.Printf("\n")
-		}
-		showVariable(s.Printer, v)
-	}
-	return nil
+type givenDoc struct {
+	By     string `json:"by"`     // role web, target group prod, target
+	Source string `json:"source"` // file:line
 }
 
-func describeVariables(found []eval.Explained) []cli.Variable {
-	var out []cli.Variable
-	for _, e := range found {
-		v := cli.Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: cli.PlaceText(e.Range),
-			Layers: []cli.Layer{}}
-		for _, l := range e.Layers {
-			v.Layers = append(v.Layers, cli.Layer{Name: l.Name, Value: l.Value, Merge: l.Merge, Source: cli.PlaceText(l.Range)})
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func showVariable(s *cli.Printer, v cli.Variable) {
-	value := v.Value
-	if value == "" {
-		value = "(no value)"
-	}
-	s.Printf("%s = %s\n", render.Escape(v.Name), render.Escape(value))
-	pairs := []render.Pair{{Name: "  declared", Value: cli.JoinWords(v.Source, "("+v.Type+", "+v.Module+")")}}
-	for i, l := range v.Layers {
-		text := cli.JoinWords(l.Value, l.Source)
-		if l.Merge != "" {
-			text += "  (merged, " + l.Merge + ")"
-		}
-		if i == len(v.Layers)-1 && l.Merge == "" {
-			text += "  (in force)"
-		}
-		pairs = append(pairs, render.Pair{Name: "  " + l.Name, Value: text})
-	}
-	s.Style().Pairs(s.App.Stdout, pairs)
+// needDoc is a need, with the module at its other end.
+type needDoc struct {
+	Module string `json:"module"`
+	Level  string `json:"level"`
+	Layer  string `json:"layer,omitempty"` // the level that imposes it
+	Source string `json:"source"`
 }

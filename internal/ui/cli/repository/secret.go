@@ -12,16 +12,6 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// SecretDoc is the document of commands that change secrets.
-type SecretDoc struct {
-	Format string   `json:"format"` // fettle.secret/1
-	Done   string   `json:"done"`   // in a sentence
-	Files  []string `json:"files"`  // written, to be committed
-	Public string   `json:"public,omitempty"`
-	// Rotate are the secrets whose old values a deleted recipient may still have.
-	Rotate []string `json:"rotate,omitempty"`
-}
-
 // NewSecret builds the command secret, to keep secrets in the repository, encrypted.
 func NewSecret(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{

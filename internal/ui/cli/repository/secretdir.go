@@ -170,3 +170,13 @@ func writeWhole(path string, text []byte) (err error) {
 	}
 	return os.Rename(f.Name(), path)
 }
+
+// SecretDoc is the document of commands that change secrets.
+type SecretDoc struct {
+	Format string   `json:"format"` // fettle.secret/1
+	Done   string   `json:"done"`   // in a sentence
+	Files  []string `json:"files"`  // written, to be committed
+	Public string   `json:"public,omitempty"`
+	// Rotate are the secrets whose old values a deleted recipient may still have.
+	Rotate []string `json:"rotate,omitempty"`
+}

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -120,4 +121,19 @@ func showValid(s *cli.Session, doc ValidateDoc, ds diag.List) error {
 		s.Printf("ok, but the repository declares no target\n")
 	}
 	return nil
+}
+
+// distinct returns the errors sorted and without repetitions: an error in a module is found once for
+// each target that uses the module.
+func distinct(ds diag.List) diag.List {
+	seen := map[string]bool{}
+	var out diag.List
+	for _, d := range ds {
+		if key := fmt.Sprintf("%s %s", d.Range, d); !seen[key] {
+			seen[key] = true
+			out = append(out, d)
+		}
+	}
+	out.Sort()
+	return out
 }

@@ -101,11 +101,6 @@ func (k *known) findWaiting(what string, done []explanation) []executor.Deferred
 	return out
 }
 
-// isCalled tells whether a state is called so, from the top or from within a module.
-func isCalled(id, what string) bool {
-	return id == what || strings.HasSuffix(id, "."+what) && strings.Contains(what, ".")
-}
-
 // explainWaiting is the way from a state that waits to its source.
 func explainWaiting(ctx context.Context, s *cli.Printer, k *known, h executor.Deferred) explanation {
 	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Deferred: waitsFor(h)}

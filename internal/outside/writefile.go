@@ -1,4 +1,4 @@
-package cli
+package outside
 
 import (
 	"errors"
@@ -8,15 +8,14 @@ import (
 	"path"
 )
 
-// WriteInto writes a file of a repository, whole: no link leads it out of dir.
-func WriteInto(dir, name string, text []byte) error { return WriteWith(dir, name, text, false) }
+// Modes of written files.
+const (
+	plainFile = fs.FileMode(0o644)
+	program   = fs.FileMode(0o755)
+)
 
-// WriteWith is writeInto for programs too.
-func WriteWith(dir, name string, text []byte, program bool) error {
-	mode := os.FileMode(0o644)
-	if program {
-		mode = 0o755
-	}
+// writeFile replaces a file of a repository. A link in the path cannot lead out of dir.
+func writeFile(dir, name string, text []byte, mode fs.FileMode) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", name, err)
@@ -37,8 +36,8 @@ func WriteWith(dir, name string, text []byte, program bool) error {
 	return nil
 }
 
-// RemoveFrom removes a file of a repository; a missing file is not an error.
-func RemoveFrom(dir, name string) error {
+// removeFile removes a file of a repository. A missing file is not an error.
+func removeFile(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", name, err)

@@ -11,11 +11,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// program is the channel that runs a program of the hub.
-type program document.Command
+// commandChannel is the channel that runs a program of the hub.
+type commandChannel document.Command
 
 // Check accepts only a program in the directory of the hub.
-func (c *program) Check() error {
+func (c *commandChannel) Check() error {
 	for _, a := range c.Args {
 		if strings.ContainsRune(a, 0) {
 			return errors.New("cannot use an argument with a NUL byte for a program")
@@ -25,7 +25,7 @@ func (c *program) Check() error {
 }
 
 // Send runs the program with the notice as JSON on its standard input.
-func (c *program) Send(ctx context.Context, s *Sender, n document.Notice) error {
+func (c *commandChannel) Send(ctx context.Context, s *Sender, n document.Notice) error {
 	if s.Run == nil {
 		return errors.New("cannot run a program: this hub was started without this ability")
 	}
