@@ -41,7 +41,17 @@ func (m *forecast) underneath(s step.Step) bool {
 	if _, edited := m.leaves[p]; edited && file && !m.changed[s.Addr()] {
 		return true // a region that left the list is restored first
 	}
-	return m.inTree(p)
+	return m.inTree(p) || m.in.Goal == nil && s.Verb == step.Rm && m.behindLeftLink(p)
+}
+
+// behindLeftLink reports whether this plan leaves a link at a path above. The observed image is then another object.
+func (m *forecast) behindLeftLink(p string) bool {
+	for d := range parents(p) {
+		if m.leaves[d] == image.Symlink {
+			return true
+		}
+	}
+	return false
 }
 
 // inTree reports whether a directory above a path is restored with all of its content.

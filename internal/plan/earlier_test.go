@@ -65,12 +65,15 @@ func TestUnderneath(t *testing.T) {
 			m.leaves["/a/f"],
 				m.changed["file:/a/f"] = image.Regular, true
 		}, false},
-		"a part and a part":    {"EDIT /a/f line=x", func(m *maker) { m.leaves["/a/f"] = image.Regular }, false},
-		"a tree above":         {"RM /a/f", func(m *maker) { m.trees["/a"] = "t" }, true},
-		"a tree far above":     {"RM /a/b/c/f", func(m *maker) { m.trees["/a"] = "t" }, true},
-		"a tree elsewhere":     {"RM /a/f", func(m *maker) { m.trees["/b"] = "t" }, false},
-		"a tree at the path":   {"RM /a", func(m *maker) { m.trees["/a"] = "t" }, false},
-		"a package and a tree": {"PKG web", func(m *maker) { m.trees["/a"] = "t" }, false},
+		"a part and a part":     {"EDIT /a/f line=x", func(m *maker) { m.leaves["/a/f"] = image.Regular }, false},
+		"a tree above":          {"RM /a/f", func(m *maker) { m.trees["/a"] = "t" }, true},
+		"a tree far above":      {"RM /a/b/c/f", func(m *maker) { m.trees["/a"] = "t" }, true},
+		"a tree elsewhere":      {"RM /a/f", func(m *maker) { m.trees["/b"] = "t" }, false},
+		"a tree at the path":    {"RM /a", func(m *maker) { m.trees["/a"] = "t" }, false},
+		"a link above":          {"RM /a/b/f", func(m *maker) { m.leaves["/a/b"] = image.Symlink }, true},
+		"a directory at a link": {"MKDIR /a/b/f", func(m *maker) { m.leaves["/a/b"] = image.Symlink }, false},
+		"a directory above":     {"RM /a/b/f", func(m *maker) { m.leaves["/a/b"] = image.Directory }, false},
+		"a package and a tree":  {"PKG web", func(m *maker) { m.trees["/a"] = "t" }, false},
 	} {
 		m := planner(c.step)
 		c.prepare(m)
