@@ -30,6 +30,7 @@ func (m *assignments) accept(a fleet.Assignment, envelope []byte) {
 	m.exporter.carry(a)
 	m.Accepted, m.Envelope, m.changed = &a, envelope, true
 	m.refused, m.bad, m.replacing.asked = "", order{}, nil
+	m.setTrouble("") // it was about the previous assignment
 	keep := map[string]Module{}
 	for _, as := range a.Modules {
 		if s, ok := m.Modules[as.Module]; ok {
