@@ -89,6 +89,12 @@ func (w *several) prepared() alone {
 	id, link := w.agent("web1", tok.Secret)
 	w.assigned(id, link, fleet.Assignment{})
 	_ = link.Close()
+	w.commit(map[string]string{"rollout.hcl": "policy { rollout = \"careful\" }\n"})
+	until(w.t, "a rollout", func() (document.RolloutPage, bool) {
+		var page document.RolloutPage
+		o.must("GET", "/v1/rollouts", nil, &page)
+		return page, len(page.Rollouts) > 0
+	})
 	var login document.NewLogin
 	o.must("POST", "/v1/users", document.UserRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
 	o.must("POST", "/v1/users/kim/login", document.LoginRequest{}, &login)
@@ -98,12 +104,13 @@ func (w *several) prepared() alone {
 		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1", "user": "kim", "login": login.ID, "token": tok.Token.ID,
 		"hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
 	}, bodies: map[string]any{
-		"POST /v1/freeze":               document.FreezeRequest{Reason: "fire"},
-		"POST /v1/targets/{target}/pin": document.PinRequest{Module: "web", Ref: "main"},
-		"POST /v1/jobs":                 document.JobRequest{What: "verify", Select: []string{"web1"}},
-		"POST /v1/users":                document.UserRequest{Name: "ann", Roles: []string{"read"}},
-		"POST /v1/requests/policy":      document.RequestPolicyChange{What: fleet.RequestFreeze, Answer: fleet.Allow},
-		"POST /v1/backup/saved":         document.BackupSaved{At: 1},
+		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
+		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
+		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},
+		"POST /v1/rollouts/{rollout}/order": document.RolloutRequest{Action: "pause"},
+		"POST /v1/users":                    document.UserRequest{Name: "ann", Roles: []string{"read"}},
+		"POST /v1/requests/policy":          document.RequestPolicyChange{What: fleet.RequestFreeze, Answer: fleet.Allow},
+		"POST /v1/backup/saved":             document.BackupSaved{At: 1},
 		"POST /v1/notifications": document.Notification{Name: "log",
 			Webhook: &document.Webhook{URL: "https://127.0.0.1:9/"}},
 	}}
