@@ -101,8 +101,8 @@ func (w *several) prepared() alone {
 	var r document.Job
 	o.must("POST", "/v1/jobs", document.JobRequest{What: "verify", Select: []string{"web1"}}, &r)
 	return alone{one: o, login: login.Secret, judge: withoutQuorum, values: map[string]string{
-		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1", "user": "kim", "login": login.ID, "token": tok.Token.ID,
-		"hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
+		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1", "user": "kim", "login": login.ID,
+		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
 	}, bodies: map[string]any{
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
