@@ -68,7 +68,10 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		}
 	}
 	in.Revisions = maps.Clone(t.revisions) // the output keeps this map for Why
-	turn := t.Rollouts.Begin()
+	turn, err := t.Rollouts.Begin(ctx)
+	if err != nil {
+		return now, err
+	}
 	defer turn.End()
 	if in.Plan, err = t.plan(ctx, turn, in); err != nil {
 		return now, err

@@ -19,9 +19,10 @@ const (
 // Compact replaces a long log with a snapshot, if no rollout is open. Only the hub that leads may call it.
 // It can be repeated, and be interrupted at any point: entries before a snapshot have no effect.
 func (l *Log) Compact(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sync()
+	if err := l.begin(ctx); err != nil {
+		return err
+	}
+	defer l.end()
 	if l.read-l.snapshot < compactAfter {
 		return nil
 	}

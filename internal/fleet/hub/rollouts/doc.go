@@ -2,12 +2,11 @@
 // stores the log of rollouts, describes the fleet for decisions, and permits changes.
 //
 //	log := rollouts.NewLog(table.Rollouts)
-//	turn := log.Begin()                             // of the hub that leads
+//	turn, err := log.Begin(ctx)                     // of the hub that leads
 //	grant := turn.Plan(fleet, desired)              // for assign.Input.Plan
-//	err := turn.Store(ctx)                          // before the assignments are published
+//	err = turn.Store(ctx)                           // before the assignments are published
 //	turn.End()
-//	err := log.Order(ctx, command, now)             // on any hub
-//	all := log.List()
+//	events, err := log.Order(ctx, command, now)     // on any hub
 //
 // # The log
 //

@@ -13,34 +13,55 @@ import (
 )
 
 // Log is the log of rollouts on this hub, and the state after its entries. It is safe for concurrent use.
+// Readers never wait for the store: they have a state of their own, which contains only stored entries.
 type Log struct {
-	mirror *records.Mirror[records.Rollouts]
+	folded
+	deciding chan struct{} // has a value while folded is in use
 
-	mu       sync.Mutex
+	showing sync.Mutex
+	shown   folded
+}
+
+// folded is the state after some entries of the log.
+type folded struct {
+	mirror   *records.Mirror[records.Rollouts]
 	state    *rollout.State
 	contents map[string]fleet.Assigned // of all entries, by digest
 	read     uint64                    // number of the last entry in state
-	// snapshot is the number of the newest snapshot in state.
-	snapshot uint64
+	snapshot uint64                    // number of the newest snapshot in state
 }
 
 // NewLog returns a log that is empty until its mirror is filled.
 func NewLog(m *records.Mirror[records.Rollouts]) *Log {
-	l := &Log{mirror: m}
+	l := &Log{folded: folded{mirror: m}, deciding: make(chan struct{}, 1), shown: folded{mirror: m}}
 	l.reset()
+	l.shown.reset()
 	return l
 }
 
+// begin waits until no other decision is in progress. The caller must call end.
+func (l *Log) begin(ctx context.Context) error {
+	select {
+	case l.deciding <- struct{}{}:
+		l.sync()
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("cannot decide about rollouts: %w", ctx.Err())
+	}
+}
+
+func (l *Log) end() { <-l.deciding }
+
 // reset discards the state. The next sync builds it again.
-func (l *Log) reset() {
+func (l *folded) reset() {
 	l.state, l.contents, l.read, l.snapshot = rollout.NewState(), map[string]fleet.Assigned{}, 0, 0
 }
 
 // entryKey returns the key of an entry. Keys sort like numbers.
 func entryKey(n uint64) string { return fmt.Sprintf("%012d", n) }
 
-// sync folds the entries that the mirror got. l.mu must be locked.
-func (l *Log) sync() {
+// sync folds the entries that the mirror got.
+func (l *folded) sync() {
 	// A new log begins at the newest snapshot. So does a hub that was too slow: the entries that it lacks were removed.
 	if _, _, ok := l.mirror.Get(entryKey(l.read + 1)); !ok || l.read == 0 {
 		l.read = max(l.read, l.newestSnapshot())
@@ -62,7 +83,7 @@ func (l *Log) sync() {
 }
 
 // newestSnapshot returns the number of the entry before the newest snapshot; 0 means that there is none.
-func (l *Log) newestSnapshot() (before uint64) {
+func (l *folded) newestSnapshot() (before uint64) {
 	l.mirror.Each(func(key string, e records.Rollouts, _ uint64) {
 		if n, err := strconv.ParseUint(key, 10, 64); err == nil && e.Snapshot != nil && n > 0 {
 			before = n - 1
@@ -71,7 +92,7 @@ func (l *Log) newestSnapshot() (before uint64) {
 	return before
 }
 
-func (l *Log) keep(contents map[string]fleet.Assigned) {
+func (l *folded) keep(contents map[string]fleet.Assigned) {
 	for d, p := range contents {
 		l.contents[d] = p
 	}
@@ -112,9 +133,10 @@ func (l *Log) Order(ctx context.Context, c rollout.Command, now int64) ([]rollou
 }
 
 func (l *Log) order(ctx context.Context, c rollout.Command, now int64) ([]rollout.Event, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sync()
+	if err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.end()
 	events, err := l.state.Order(c, now)
 	if err != nil {
 		return nil, err
@@ -124,9 +146,10 @@ func (l *Log) order(ctx context.Context, c rollout.Command, now int64) ([]rollou
 
 // Learn reads the next entry, which another hub stored.
 func (l *Log) Learn(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sync()
+	if err := l.begin(ctx); err != nil {
+		return err
+	}
+	defer l.end()
 	key := entryKey(l.read + 1)
 	found, err := l.mirror.Learn(ctx, key)
 	if _, _, readable := l.mirror.Get(key); err == nil && found && !readable {
@@ -137,20 +160,21 @@ func (l *Log) Learn(ctx context.Context) error {
 
 // each calls f for all rollouts, the newest first, and whether their content is held. f must not keep them.
 func (l *Log) each(f func(r *rollout.Rollout, held bool)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sync()
-	for _, r := range l.state.All() {
-		f(r, l.state.Holds(r))
+	l.showing.Lock()
+	defer l.showing.Unlock()
+	l.shown.sync()
+	for _, r := range l.shown.state.All() {
+		f(r, l.shown.state.Holds(r))
 	}
 }
 
 // ContentDigests returns the digests of the content that a rollback may need.
 func (l *Log) ContentDigests() map[string]bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.showing.Lock()
+	defer l.showing.Unlock()
+	l.shown.sync()
 	out := map[string]bool{}
-	for _, p := range l.contents {
+	for _, p := range l.shown.contents {
 		out[p.Bundle.Digest] = true
 		if p.Proof != nil {
 			out[p.Proof.Digest] = true

@@ -35,9 +35,10 @@ func fill(t *testing.T, l *Log, store *bustest.Store) {
 // begun stores the begin of a rollout.
 func begun(t *testing.T, l *Log, id string, contents map[string]fleet.Assigned) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sync()
+	if err := l.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer l.end()
 	e := rollout.Event{Rollout: id, At: 1, Kind: rollout.Created, Created: &rollout.Plan{Lane: "main careful",
 		Changes: []rollout.Change{{Part: "top", Digest: "d" + id}}, Strategy: rollout.Careful(),
 		Waves: []rollout.Wave{{Name: "first", Members: []rollout.ID{"t1"}}}}}
@@ -122,13 +123,15 @@ func TestCompact(t *testing.T) {
 	for i := range compactAfter {
 		id := fmt.Sprintf("r%d", i+2)
 		begun(t, l, id, nil)
-		l.mu.Lock()
+		if err := l.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		e := rollout.Event{Rollout: id, At: 2, Kind: rollout.Ended, Phase: rollout.Completed}
 		l.state.Fold(e)
 		if err := l.store(t.Context(), []rollout.Event{e}, nil); err != nil {
 			t.Fatal(err)
 		}
-		l.mu.Unlock()
+		l.end()
 	}
 	want := phases(l)
 	if err := l.Compact(t.Context()); err != nil {
@@ -140,8 +143,8 @@ func TestCompact(t *testing.T) {
 		if got := phases(hub); got != want {
 			t.Errorf("%s knows %.80s … instead of %.80s …", name, got, want)
 		}
-		if !reflect.DeepEqual(hub.state, l.state) || len(hub.contents) != 0 {
-			t.Errorf("%s has another state, or old content: %v", name, hub.contents)
+		if !reflect.DeepEqual(hub.shown.state, l.shown.state) || len(hub.shown.contents) != 0 {
+			t.Errorf("%s has another state, or old content: %v", name, hub.shown.contents)
 		}
 	}
 	if n := len(late.mirror.Values()); n != 1 {
@@ -149,5 +152,25 @@ func TestCompact(t *testing.T) {
 	}
 	if _, err := late.Order(t.Context(), rollout.Command{Action: rollout.ToRelease, Rollout: "r1"}, 9); err != nil {
 		t.Error(err)
+	}
+}
+
+// A command that waits for the store delays neither readers nor other commands for longer than their time.
+func TestStoreThatDoesNotAnswer(t *testing.T) {
+	l := hubOf(t, bustest.NewStore())
+	begun(t, l, "r1", nil)
+	turn, err := l.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn.End()
+	if got := phases(l); got != "r1 active" {
+		t.Errorf("a reader sees %q", got)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = l.Order(ctx, rollout.Command{Action: rollout.ToPause, Rollout: "r1"}, 5)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }

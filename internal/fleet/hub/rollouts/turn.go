@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// Turn is one decision of the hub that leads. It holds the lock of its log from Begin until End, so that
-// no command is decided with a state that is not stored.
+// Turn is one decision of the hub that leads. Commands wait from Begin until End, so that
+// none is decided with a state that is not stored.
 type Turn struct {
 	log      *Log
 	events   []rollout.Event
@@ -21,11 +21,12 @@ type Turn struct {
 	ended    bool
 }
 
-// Begin begins a decision. The caller must call End.
-func (l *Log) Begin() *Turn {
-	l.mu.Lock()
-	l.sync()
-	return &Turn{log: l, contents: map[string]fleet.Assigned{}}
+// Begin begins a decision, after the end of a command in progress. The caller must call End.
+func (l *Log) Begin(ctx context.Context) (*Turn, error) {
+	if err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	return &Turn{log: l, contents: map[string]fleet.Assigned{}}, nil
 }
 
 // End ends the decision. Events that were not stored are discarded. It can be repeated.
@@ -37,7 +38,7 @@ func (t *Turn) End() {
 	if len(t.events) > 0 {
 		t.log.reset()
 	}
-	t.log.mu.Unlock()
+	t.log.end()
 }
 
 // Open reports whether a rollout is open after the decision. The hub must then decide again soon.
