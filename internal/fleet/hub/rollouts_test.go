@@ -188,35 +188,38 @@ func TestRollouts(t *testing.T) {
 
 	w.alarmed("rollout_held", "so its content is held")
 	healthy.Store("")
+	w.ask("POST", "/v1/rollouts/r2/order", document.RolloutRequest{Action: "release"}, &document.Done{})
+	w.rollout("r3", "completed")
+	good = all[0].has()
 	w.commit(site("three", "1h"))
-	w.rollout("r3", "active")
+	w.rollout("r4", "active")
 	order := func(action string) (done document.Done) {
-		w.ask("POST", "/v1/rollouts/r3/order", document.RolloutRequest{Action: action, Reason: "a test"}, &done)
+		w.ask("POST", "/v1/rollouts/r4/order", document.RolloutRequest{Action: action, Reason: "a test"}, &done)
 		return done
 	}
 	order("pause")
 	w.stop()
 	w.start()
-	d = w.rollout("r3", "paused")
+	d = w.rollout("r4", "paused")
 	if d.Rollout.By != "root" || d.Rollout.Why != "a test" || d.Rollout.Targets["pending"] == 0 {
 		t.Errorf("after the restart: %+v", d.Rollout)
 	}
 	w.inAudit("POST /v1/rollouts/{rollout}/order", "a test")
 	order("resume")
 	until(t, "the bake time", func() (document.RolloutWave, bool) {
-		first := w.rollout("r3", "active").Rollout.Waves[0]
+		first := w.rollout("r4", "active").Rollout.Waves[0]
 		return first, first.Ready == 1
 	})
 	order("promote")
-	w.rollout("r3", "completed")
+	w.rollout("r4", "completed")
 	w.alarmed("", "")
 	for _, f := range all {
 		if f.has() == good {
 			t.Errorf("%s has no new content", f.id.Name)
 		}
 	}
-	for _, want := range []string{"rollout r2 rolls back: 1 of 4 failed", "rollout r3 paused: a test",
-		"rollout r3 ended: completed"} {
+	for _, want := range []string{"rollout r2 rolls back: 1 of 4 failed", "rollout r4 paused: a test",
+		"rollout r4 ended: completed"} {
 		until(t, "the event "+want, func() (string, bool) {
 			var events document.EventPage
 			w.ask("GET", "/v1/events?limit=500", nil, &events)

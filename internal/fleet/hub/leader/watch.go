@@ -1,9 +1,12 @@
 package leader
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // tell passes an event to the computation, if this hub leads.
@@ -42,6 +45,11 @@ func (l *Leader) Watch() {
 	r.Refs.Changed = func(_ string, r records.Ref, rev uint64, gone bool) {
 		if !gone {
 			l.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.Result()})
+		}
+	}
+	r.Rollouts.Changed = func(_ string, e records.Rollouts, _ uint64, _ bool) {
+		if slices.ContainsFunc(e.Events, func(e rollout.Event) bool { return e.By != "" }) {
+			l.tell(assign.Event{}) // a command: the leader decides again
 		}
 	}
 	r.Approvals.Changed = func(key string, a assign.Approval, rev uint64, gone bool) {

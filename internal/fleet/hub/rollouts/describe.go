@@ -19,7 +19,7 @@ func describe(e rollout.Event) string {
 	case rollout.Resumed:
 		text = "resumed"
 	case rollout.Promoted:
-		text = "the bake time of the wave was ended"
+		text = "continues without the rest of the bake time of its wave"
 	case rollout.Breached:
 		text = fmt.Sprintf("%s: %s", map[rollout.Reaction]string{rollout.Pause: "paused", rollout.Abort: "aborted",
 			rollout.Rollback: "rolls back"}[e.Reaction], e.Why)
