@@ -44,6 +44,15 @@ func (a Amount) String() string {
 	return strconv.Itoa(a.Number)
 }
 
+// MarshalText returns the text of String.
+func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads the text of String.
+func (a *Amount) UnmarshalText(text []byte) (err error) {
+	*a, err = Parse(string(text))
+	return err
+}
+
 // Batch returns how many of all targets form a batch: at least one if a is positive, otherwise all.
 func (a Amount) Batch(all int) int {
 	switch {

@@ -1,6 +1,7 @@
 package amount_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,4 +48,21 @@ func ExampleParse() {
 	a, err := amount.Parse("10%")
 	fmt.Println(a.Batch(50), err)
 	// Output: 5 <nil>
+}
+
+// An amount in JSON is the text of a user.
+func TestText(t *testing.T) {
+	type limits struct{ A, B, C amount.Amount }
+	want := limits{amount.Amount{Number: 3}, amount.Amount{Number: 25, Percent: true}, amount.Amount{}}
+	text, err := json.Marshal(want)
+	if err != nil || string(text) != `{"A":"3","B":"25%","C":"0"}` {
+		t.Fatalf("%s, %v", text, err)
+	}
+	var got limits
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(`{"A":"101%"}`), &got); err == nil {
+		t.Error("101% is read")
+	}
 }

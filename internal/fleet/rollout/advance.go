@@ -55,13 +55,13 @@ func (r *Rollout) lacks() string {
 	ready, all := r.count(r.Wave, MemberReady), r.size(r.Wave)+r.count(r.Wave, MemberSkipped)
 	granted := ready + r.count(r.Wave, MemberFailed, MemberSilent, MemberGranted)
 	switch {
-	case granted > 0 && ready < s.MinReady.minimum(granted):
+	case granted > 0 && ready < minimum(s.MinReady, granted):
 		return fmt.Sprintf("%d of %d granted members of the wave %s are ready, and %d must be", ready, granted,
-			r.Plan.Waves[r.Wave].Name, s.MinReady.minimum(granted))
-	case ready < max(s.MinCoverage.minimum(all), min(1, all)):
+			r.Plan.Waves[r.Wave].Name, minimum(s.MinReady, granted))
+	case ready < max(minimum(s.MinCoverage, all), min(1, all)):
 		return fmt.Sprintf(
 			"%d of %d members of the wave %s are ready, and %d must be: other members are out of reach, held or skipped",
-			ready, all, r.Plan.Waves[r.Wave].Name, max(1, s.MinCoverage.minimum(all)))
+			ready, all, r.Plan.Waves[r.Wave].Name, max(1, minimum(s.MinCoverage, all)))
 	}
 	return ""
 }

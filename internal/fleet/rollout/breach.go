@@ -13,13 +13,13 @@ func (t *turn) breach(r *Rollout) {
 	n, s := r.size(-1), r.Plan.Strategy
 	failed, silent := r.count(-1, MemberFailed), r.count(-1, MemberSilent)
 	switch {
-	case failed > s.MaxFailed.tolerance(n)+r.forgiven:
+	case failed > tolerance(s.MaxFailed, n)+r.forgiven:
 		t.add(r, Event{Kind: Breached, Reaction: s.OnBreach,
-			Why: fmt.Sprintf("%d of %d failed, and at most %d may fail", failed, n, s.MaxFailed.tolerance(n))})
-	case silent > s.MaxSilent.tolerance(n)+r.forgiven:
+			Why: fmt.Sprintf("%d of %d failed, and at most %d may fail", failed, n, tolerance(s.MaxFailed, n))})
+	case silent > tolerance(s.MaxSilent, n)+r.forgiven:
 		t.add(r, Event{Kind: Breached, Reaction: t.silenceReaction(r),
 			Why: fmt.Sprintf("%d of %d have no contact since the change, and at most %d may", silent, n,
-				s.MaxSilent.tolerance(n))})
+				tolerance(s.MaxSilent, n))})
 	}
 	if r.Phase == Aborted {
 		t.add(r, Event{Kind: Ended, Phase: Aborted, Why: r.Why})

@@ -14,7 +14,7 @@ type Action string
 const (
 	ToPause    Action = "pause"    // no further grants
 	ToResume   Action = "resume"   // also after a breach: the failures so far then count as accepted
-	ToAbort    Action = "abort"    // ends it, also a rollback; granted members keep what they have
+	ToAbort    Action = "abort"    // ends it, also a rollback; members keep their present content
 	ToRollback Action = "rollback" // granted members return to their previous content
 	ToPromote  Action = "promote"  // ends the bake time of the current wave, but no condition
 	ToSkip     Action = "skip"     // excludes a member

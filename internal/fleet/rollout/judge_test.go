@@ -85,12 +85,16 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	if phase == rollout.Resumed {
 		return // an operator accepted what failed
 	}
-	if max := f.strategy.MaxFailed; failed > max.Count+max.Percent*members(plan, state)/100 {
+	tolerated := f.strategy.MaxFailed.Number
+	if f.strategy.MaxFailed.Percent {
+		tolerated = tolerated * members(plan, state) / 100
+	}
+	if failed > tolerated {
 		f.tell("%s is granted the change after %d failed", e.Target, failed)
 	}
-	limit := most.Count
-	if most.Percent > 0 {
-		limit = max(1, len(plan.Waves[wave].Members)*most.Percent/100)
+	limit := most.Number
+	if most.Percent {
+		limit = max(1, len(plan.Waves[wave].Members)*most.Number/100)
 	}
 	if joined := f.joiners(log, e.Rollout); n+1 > limit+joined {
 		f.tell("%d members are in flight, and the limit is %d", n+1, limit)

@@ -138,7 +138,7 @@ func TestSkippedFirst(t *testing.T) {
 // TestSilentMemberReturns: within the tolerance, a silent member does not stop the rollout, and is judged again.
 func TestSilentMemberReturns(t *testing.T) {
 	f := begun(t, 20)
-	f.strategy.MaxSilent, f.strategy.MinReady = rollout.Amount{Count: 1}, rollout.Amount{Percent: 50}
+	f.strategy.MaxSilent, f.strategy.MinReady = rollout.Amount{Number: 1}, rollout.Amount{Number: 50, Percent: true}
 	f.head["web"] = "w2"
 	f.until(t, "the last wave", func() bool { r := f.s.Rollouts["r2"]; return r != nil && r.Wave == 2 })
 	rest := f.s.Rollouts["r2"].Plan.Waves[2].Members

@@ -26,7 +26,7 @@ func TestRandomHistories(t *testing.T) {
 
 func randomStrategy(rt *rapid.T) rollout.Strategy {
 	s := rapid.SampledFrom([]rollout.Strategy{rollout.Careful(), rollout.AtOnce()}).Draw(rt, "strategy")
-	s.MaxFailed = rapid.SampledFrom([]rollout.Amount{{}, {Count: 1}, {Percent: 10}}).Draw(rt, "max failed")
+	s.MaxFailed = rapid.SampledFrom([]rollout.Amount{{}, {Number: 1}, {Number: 10, Percent: true}}).Draw(rt, "max failed")
 	s.OnBreach = rapid.SampledFrom([]rollout.Reaction{rollout.Pause, rollout.Abort, rollout.Rollback}).Draw(rt,
 		"on breach")
 	for i := range s.Waves {

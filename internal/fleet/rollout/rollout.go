@@ -52,9 +52,9 @@ func (r *Rollout) size(wave int) int {
 func (r *Rollout) WorstCase() int {
 	most := 0
 	for i, w := range r.Plan.Waves {
-		most = max(most, w.MaxUnavailable.limit(r.size(i)))
+		most = max(most, limit(w.MaxUnavailable, r.size(i)))
 	}
-	return min(r.size(-1), r.Plan.Strategy.MaxFailed.tolerance(r.size(-1))+most)
+	return min(r.size(-1), tolerance(r.Plan.Strategy.MaxFailed, r.size(-1))+most)
 }
 
 // ids returns the members, sorted.
@@ -65,12 +65,12 @@ func (r *Rollout) ids() []ID { return slices.Sorted(maps.Keys(r.Members)) }
 func (r *Rollout) free() int {
 	wave := r.Plan.Waves[r.Wave]
 	lost := max(0, r.count(-1, MemberFailed, MemberSilent)-r.forgiven)
-	return wave.MaxUnavailable.limit(r.size(r.Wave)) - r.count(-1, MemberGranted) - lost
+	return limit(wave.MaxUnavailable, r.size(r.Wave)) - r.count(-1, MemberGranted) - lost
 }
 
-// Progress returns numbers of members of a wave: size take part, and ready of them are ready. At most limit may be
-// unavailable at the same time.
-func (r *Rollout) Progress(wave int) (size, ready, limit int) {
+// Progress returns numbers of members of a wave: size take part, and ready of them are ready. At most
+// atOnce may be unavailable at the same time.
+func (r *Rollout) Progress(wave int) (size, ready, atOnce int) {
 	size = r.size(wave)
-	return size, r.count(wave, MemberReady), r.Plan.Waves[wave].MaxUnavailable.limit(size)
+	return size, r.count(wave, MemberReady), limit(r.Plan.Waves[wave].MaxUnavailable, size)
 }

@@ -1,71 +1,29 @@
 package rollout
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet"
 )
 
 // ID identifies a target.
 type ID = fleet.TargetID
 
-// Amount is a number of targets, either absolute or a part of a group. The zero value is none.
-type Amount struct {
-	Count   int
-	Percent int // of the group; used if Count is 0
-}
-
-// ParseAmount parses "3" or "25%".
-func ParseAmount(s string) (Amount, error) {
-	text, percent := strings.CutSuffix(s, "%")
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || percent && n > 100 {
-		return Amount{}, fmt.Errorf(
-			"cannot read %q as a number of targets: write a number, or a percentage from 0%% to 100%%", s)
-	}
-	if percent {
-		return Amount{Percent: n}, nil
-	}
-	return Amount{Count: n}, nil
-}
-
-// String returns the form that ParseAmount reads.
-func (a Amount) String() string {
-	if a.Percent > 0 {
-		return strconv.Itoa(a.Percent) + "%"
-	}
-	return strconv.Itoa(a.Count)
-}
-
-// MarshalText returns the form of String.
-func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText reads the form of String.
-func (a *Amount) UnmarshalText(text []byte) (err error) {
-	*a, err = ParseAmount(string(text))
-	return err
-}
+// Amount is a number of targets, or a percentage of a group. The zero value is none.
+type Amount = amount.Amount
 
 // limit returns the amount of a group of n as a limit of speed: rounded down, and at least 1, since
 // a limit of 0 would end all progress.
-func (a Amount) limit(n int) int { return max(1, a.tolerance(n)) }
+func limit(a Amount, n int) int { return max(1, tolerance(a, n)) }
 
 // tolerance returns the amount of a group of n as a tolerance: rounded down.
-func (a Amount) tolerance(n int) int {
-	if a.Count > 0 {
-		return min(a.Count, n)
-	}
-	return n * a.Percent / 100
-}
+func tolerance(a Amount, n int) int { return min(a.Of(n), n) }
 
 // minimum returns the amount of a group of n as a minimum: rounded up.
-func (a Amount) minimum(n int) int {
-	if a.Count > 0 {
-		return min(a.Count, n)
+func minimum(a Amount, n int) int {
+	if a.Percent {
+		return (n*a.Number + 99) / 100
 	}
-	return (n*a.Percent + 99) / 100
+	return tolerance(a, n)
 }
 
 // Reaction is the consequence when a rollout exceeds its limits.
@@ -116,16 +74,18 @@ type Strategy struct {
 // rest with at most a quarter at the same time.
 func Careful() Strategy {
 	return Strategy{Name: "careful", Waves: []WaveRule{
-		{Name: "first", Size: Amount{Count: 1}, MaxUnavailable: Amount{Count: 1}},
-		{Name: "early", Size: Amount{Percent: 10}, MaxUnavailable: Amount{Percent: 25}},
-		{Name: "rest", MaxUnavailable: Amount{Percent: 25}}},
-		MaxFailed: Amount{}, MaxSilent: Amount{Percent: 2}, MinReady: Amount{Percent: 95}, MinCoverage: Amount{Percent: 50},
+		{Name: "first", Size: Amount{Number: 1}, MaxUnavailable: Amount{Number: 1}},
+		{Name: "early", Size: Amount{Number: 10, Percent: true}, MaxUnavailable: Amount{Number: 25, Percent: true}},
+		{Name: "rest", MaxUnavailable: Amount{Number: 25, Percent: true}}},
+		MaxFailed: Amount{}, MaxSilent: Amount{Number: 2, Percent: true},
+		MinReady:     Amount{Number: 95, Percent: true},
+		MinCoverage:  Amount{Number: 50, Percent: true},
 		MinReadyTime: 10, ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Rollback}
 }
 
 // AtOnce is the strategy without waves: all members are granted in the same second.
 func AtOnce() Strategy {
-	all := Amount{Percent: 100}
+	all := Amount{Number: 100, Percent: true}
 	return Strategy{Name: "at-once", Waves: []WaveRule{{Name: "all", MaxUnavailable: all}}, MaxFailed: all, MaxSilent: all,
 		ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Pause}
 }

@@ -9,25 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAmounts(t *testing.T) {
-	for text, want := range map[string]rollout.Amount{"3": {Count: 3}, "25%": {Percent: 25}, "0": {}, "0%": {},
-		"100%": {Percent: 100},
-		"1000": {Count: 1000}} {
-		got, err := rollout.ParseAmount(text)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
-		if text != "0%" && got.String() != text {
-			t.Errorf("%s is written as %s", text, got)
-		}
-	}
-	for _, text := range []string{"", "%", "-1", "101%", "a", "1.5", "3 %"} {
-		if got, err := rollout.ParseAmount(text); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
-
 // waves returns the sizes of the waves for n members.
 func waves(s rollout.Strategy, n int) (sizes []int) {
 	for _, w := range s.Distribute(ids(n), "r1") {
@@ -61,7 +42,8 @@ func TestEachMemberHasOneWave(t *testing.T) {
 		members := ids(rapid.IntRange(0, 60).Draw(rt, "members"))
 		s := rollout.Strategy{}
 		for range rapid.IntRange(0, 4).Draw(rt, "waves") {
-			w := rollout.WaveRule{Size: rapid.SampledFrom([]rollout.Amount{{}, {Count: 2}, {Percent: 20}}).Draw(rt, "size")}
+			w := rollout.WaveRule{Size: rapid.SampledFrom([]rollout.Amount{{}, {Number: 2}, {Number: 20, Percent: true}}).
+				Draw(rt, "size")}
 			if rapid.Bool().Draw(rt, "selects") {
 				w.Selected = map[rollout.ID]bool{"h0003": true, "h0004": true, "h9999": true}
 			}

@@ -30,7 +30,7 @@ func (s Strategy) Distribute(members []ID, seed string) []Wave {
 		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake}
 		size := len(left)
 		if r.Size != (Amount{}) {
-			size = r.Size.limit(len(members))
+			size = limit(r.Size, len(members))
 		}
 		left = slices.DeleteFunc(left, func(id ID) bool {
 			take := len(w.Members) < size && (r.Selected == nil || r.Selected[id])
@@ -41,7 +41,7 @@ func (s Strategy) Distribute(members []ID, seed string) []Wave {
 		})
 		add(w)
 	}
-	add(Wave{Name: "others", MaxUnavailable: Amount{Percent: 25}, Members: left})
+	add(Wave{Name: "others", MaxUnavailable: Amount{Number: 25, Percent: true}, Members: left})
 	return out
 }
 

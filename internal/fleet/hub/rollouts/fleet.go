@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
@@ -105,12 +106,13 @@ func (f Fleet) strategy(lane string, names map[string]fleet.TargetID) rollout.St
 
 // convert converts a strategy of the language, whose amounts are valid.
 func convert(s query.Strategy, names map[string]fleet.TargetID) rollout.Strategy {
-	out := rollout.Strategy{Name: s.Name, MaxFailed: amount(s.MaxFailed), MaxSilent: amount(s.MaxSilent),
-		MinReady: amount(s.MinReady), MinCoverage: amount(s.MinCoverage), MinReadyTime: s.MinReadyTime,
+	out := rollout.Strategy{Name: s.Name, MaxFailed: amountOf(s.MaxFailed), MaxSilent: amountOf(s.MaxSilent),
+		MinReady: amountOf(s.MinReady), MinCoverage: amountOf(s.MinCoverage), MinReadyTime: s.MinReadyTime,
 		ProgressDeadline: s.ProgressDeadline, SilentAfter: s.SilentAfter, WaveTimeout: s.WaveTimeout,
 		OnBreach: rollout.Reaction(s.OnBreach)}
 	for _, w := range s.Waves {
-		rule := rollout.WaveRule{Name: w.Name, Size: amount(w.Size), MaxUnavailable: amount(w.MaxUnavailable), Bake: w.Bake}
+		rule := rollout.WaveRule{Name: w.Name, Size: amountOf(w.Size),
+			MaxUnavailable: amountOf(w.MaxUnavailable), Bake: w.Bake}
 		if !w.All {
 			rule.Selected = map[fleet.TargetID]bool{}
 			for _, name := range w.Selected {
@@ -122,10 +124,11 @@ func convert(s query.Strategy, names map[string]fleet.TargetID) rollout.Strategy
 	return out
 }
 
-func amount(text string) rollout.Amount {
-	a, err := rollout.ParseAmount(cmp.Or(text, "0"))
+// amountOf reads an amount, which the language has checked. "" means none.
+func amountOf(text string) rollout.Amount {
+	a, err := amount.Parse(cmp.Or(text, "0"))
 	if err != nil {
-		return rollout.Amount{} // the language accepts only valid amounts
+		return rollout.Amount{}
 	}
 	return a
 }
