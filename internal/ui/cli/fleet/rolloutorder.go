@@ -30,8 +30,8 @@ it.`},
 			long: `Continues a paused rollout. Failures up to now count as accepted: the rollout
 stops again only after further failures.`},
 		{action: "abort", short: "End a rollout; targets that have the change keep it",
-			long: `Ends a rollout, or its rollback. Targets keep what they have. No other target
-gets the change, until it is released or a newer commit replaces it.`,
+			long: `Ends a rollout, or its rollback. Targets keep their present content. No other
+target gets the change, until it is released or a newer commit replaces it.`,
 			question: "Abort the rollout %s, so that some targets keep the change and others do not get it?"},
 		{action: "rollback", short: "Return all targets of a rollout to their previous content",
 			long: `Ends a rollout. All targets that have the change return to the content that they
@@ -42,8 +42,8 @@ a newer commit replaces it.`,
 			long: `Ends the bake time of the current wave. The next wave still begins only if the
 targets of the current one are healthy.`},
 		{action: "skip", short: "Exclude a target from a rollout", target: true,
-			long: `Excludes a target from a rollout. It keeps what it has, until it is retried or a
-newer commit replaces the change.`},
+			long: `Excludes a target from a rollout. It keeps its present content, until it is
+retried or a newer commit replaces the change.`},
 		{action: "retry", short: "Give the change to a failed, silent or skipped target again", target: true,
 			long: `Gives the change to a failed, silent or skipped target again, as soon as the
 limits of the rollout allow it.`},

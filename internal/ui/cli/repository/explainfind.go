@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 )
 
-// find gives the addresses that what is about, in list order.
+// find returns the addresses that an argument of explain names, in list order.
 func (k *known) find(what string) []addr.Addr {
 	if m := fileLine().FindStringSubmatch(what); m != nil && !isAddr(what) {
 		line, _ := strconv.Atoi(m[2])
