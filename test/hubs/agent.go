@@ -29,10 +29,12 @@ type Agent struct {
 	// Serve serves the executor of the target. If it is nil, the agent closes each stream.
 	Serve func(ctx context.Context, header fleet.ExecutorHeader, stream io.ReadWriteCloser)
 
-	hub  *Hub
-	id   *pki.Identity
-	link *bus.Link // nil while it is disconnected
-	seq  uint64    // of the last report
+	hub *Hub
+	id  *pki.Identity
+	seq uint64 // of the last report
+
+	mu   sync.Mutex // handlers run after the link is closed, too
+	link *bus.Link  // nil while it is disconnected
 	jobs sync.WaitGroup
 }
 
@@ -62,31 +64,61 @@ func Enrol(ctx context.Context, h *Hub, name string, terms document.TokenRequest
 }
 
 // Connect connects the agent, and waits until the hub shows it as connected.
-func (a *Agent) Connect(ctx context.Context) (err error) {
-	a.link, err = bus.Dial(ctx, bus.LinkConfig{ID: a.ID, URLs: a.id.BusURLs, TLS: func() (*tls.Config, error) {
+func (a *Agent) Connect(ctx context.Context) error {
+	link, err := bus.Dial(ctx, bus.LinkConfig{ID: a.ID, URLs: a.id.BusURLs, TLS: func() (*tls.Config, error) {
 		return a.id.TLS(nil, a.hub.Time, func() time.Time { return time.Time{} }), nil
 	}})
 	if err != nil {
 		return err
 	}
-	if err := a.link.Serve(fleet.MessageJob, a.onJob); err != nil {
+	a.become(link)
+	if err := link.Serve(fleet.MessageJob, a.onJob); err != nil {
 		return err
 	}
-	if err := a.link.ServeStreams(fleet.MessageExecutor, a.onExecutor); err != nil {
+	if err := link.ServeStreams(fleet.MessageExecutor, a.onExecutor); err != nil {
 		return err
 	}
 	return a.await(ctx, "the connection of "+a.Name, func(t document.Target) bool { return t.Connected })
 }
 
-// Disconnect ends the connection.
+// Disconnect ends the connection, and waits for accepted jobs.
 func (a *Agent) Disconnect() error {
-	if a.link == nil {
+	link := a.become(nil)
+	if link == nil {
 		return nil
 	}
-	err := a.link.Close()
+	err := link.Close()
 	a.jobs.Wait()
-	a.link = nil
 	return err
+}
+
+// become sets the link, and returns the previous one.
+func (a *Agent) become(link *bus.Link) (before *bus.Link) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before, a.link = a.link, link
+	return before
+}
+
+// connected returns the link, or ErrNoHub.
+func (a *Agent) connected() (*bus.Link, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.link == nil {
+		return nil, fleet.ErrNoHub
+	}
+	return a.link, nil
+}
+
+// later runs a job in the background. It fails if the agent is disconnected.
+func (a *Agent) later(do func()) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.link == nil {
+		return fleet.ErrNoHub
+	}
+	a.jobs.Go(do)
+	return nil
 }
 
 func (a *Agent) onJob(ctx context.Context, body []byte) ([]byte, error) {
@@ -103,7 +135,10 @@ func (a *Agent) onJob(ctx context.Context, body []byte) ([]byte, error) {
 		return json.Marshal(answer)
 	}
 	// If the link closes meanwhile, the job stays accepted.
-	a.jobs.Go(func() { _ = a.ask(context.WithoutCancel(ctx), fleet.MessageJobAnswer, answer, nil) })
+	send := func() { _ = a.ask(context.WithoutCancel(ctx), fleet.MessageJobAnswer, answer, nil) }
+	if err := a.later(send); err != nil {
+		return nil, err
+	}
 	return json.Marshal(fleet.JobAnswer{ID: j.ID, Accepted: true})
 }
 
@@ -130,7 +165,11 @@ func (a *Agent) ask(ctx context.Context, message string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.link.Ask(ctx, message, body)
+	link, err := a.connected()
+	if err != nil {
+		return err
+	}
+	answer, err := link.Ask(ctx, message, body)
 	if err != nil || out == nil {
 		return err
 	}
@@ -140,12 +179,16 @@ func (a *Agent) ask(ctx context.Context, message string, in, out any) error {
 // Assigned waits for an assignment with some modules.
 func (a *Agent) Assigned(ctx context.Context, modules int) (fleet.Assignment, error) {
 	keys := a.id.Keys(nil, a.hub.Time(), time.Time{})
+	link, err := a.connected()
+	if err != nil {
+		return fleet.Assignment{}, err
+	}
 	return Await(ctx, "the assignment of "+a.Name, func() (fleet.Assignment, error) {
 		body, err := json.Marshal(fleet.Have{})
 		if err != nil {
 			return fleet.Assignment{}, err
 		}
-		envelope, err := a.link.Ask(ctx, fleet.MessageAssignment, body)
+		envelope, err := link.Ask(ctx, fleet.MessageAssignment, body)
 		if err != nil || len(envelope) == 0 {
 			return fleet.Assignment{}, err
 		}

@@ -47,3 +47,34 @@ func TestFleet(t *testing.T) {
 		t.Errorf("%v, %q", err, h.Warnings())
 	}
 }
+
+// A job that an agent begins before it disconnects, and answers afterwards, has no effect.
+func TestDisconnectDuringJob(t *testing.T) {
+	h, err := hubs.StartFleet(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, disconnected, answered := make(chan bool), make(chan bool), make(chan bool)
+	h.Web2.Job = func(fleet.Job) fleet.JobAnswer {
+		close(begun)
+		<-disconnected
+		defer close(answered)
+		return fleet.JobAnswer{}
+	}
+	if err := h.Web2.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	job := document.JobRequest{Select: []string{"web2"}, What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}}}
+	if _, err := client.Post(t.Context(), h.Root, route.CreateJob(), job); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if err := h.Web2.Disconnect(); err != nil {
+		t.Fatal(err)
+	}
+	close(disconnected)
+	<-answered
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
