@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"iter"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -40,6 +42,9 @@ type Input struct {
 	// Links counts the names of a file at other paths and below them. If it is nil, a plan
 	// that removes names does not refuse the file.
 	Links func(file string, at []string) uint64
+	// LinksAbove yields each symbolic link through which the path of a file leads, with the directory that
+	// contains the link. If it is nil, a plan may give such a directory to any user.
+	LinksAbove func(file string) iter.Seq2[string, string]
 	// Names returns existing names of the type of need, only for suggestions: units, users, groups,
 	// programs, or for a path its siblings. It is nil if there are no suggestions.
 	Names func(need addr.Addr) []string

@@ -30,6 +30,7 @@ func Make(in Input) (*Plan, diag.List) {
 		m.actions.staleActs()
 		m.actions.untoldActs()
 	}
+	m.refusals.exposed()
 	m.idleWaits()
 	m.checks()
 	m.whole()
