@@ -123,3 +123,22 @@ func TestBinaryOfANewerAssignment(t *testing.T) {
 	w.step(machine.Link{Up: true})
 	want(t, "the binary", w.replacing(), "prepare 3")
 }
+
+// TestReturnAfterARefusal: the content of an assignment is refused, and the next assignment has the applied content
+// again. A run with checks shows at once that it is ready.
+func TestReturnAfterARefusal(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Changes: 1})
+	w.step(machine.Offered{Assignment: assignment(2, "modules/a=2")})
+	w.endFetch("the bundle has another digest", true)
+	want(t, "the refused module", w.states(), "a pending (its content)")
+	w.offer(assignment(3, "modules/a=1"))
+	if w.run == nil || !w.run.Checks {
+		t.Fatalf("there is no run with checks: %+v", w.run)
+	}
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 2})
+	if !w.readyNow(t) {
+		t.Errorf("%s", w.states())
+	}
+}

@@ -36,7 +36,7 @@ func (m *runs) cause(c composition) (cause Cause, by string) {
 		return Ordered, m.VerifyOrderedBy
 	case m.tried(c): // it failed before
 		return m.causeAgain(fresh), ""
-	case fresh || m.failedSince(): // a different composition failed before
+	case fresh || m.failedSince() || m.unproved(c): // a different composition failed before
 		return Assigned, ""
 	case m.started:
 		return Start, ""
@@ -64,6 +64,24 @@ func (m *runs) causeAgain(fresh bool) Cause {
 // verified. Even an undone run can have changed the host.
 func (m *runs) failedSince() bool {
 	return !m.assignments.fetching && (m.Attempts != Attempts{} || m.Error != "" && m.takesPart())
+}
+
+// unproved reports whether a module is applied as assigned, but waited for another assignment meanwhile that was
+// not applied. Only a run with checks shows that it is ready.
+func (m *runs) unproved(c composition) bool {
+	if m.Accepted == nil || !m.takesPart() {
+		return false
+	}
+	for i, as := range m.Accepted.Modules {
+		if _, held := c.held[as.Module]; held {
+			continue
+		}
+		s := m.Modules[as.Module]
+		if have, _ := m.applied(i, as.Module); have.Bundle == as.Bundle && s.State == fleet.ModulePending && !s.Inconsistent {
+			return true
+		}
+	}
+	return false
 }
 
 // mustCheck reports whether a run must execute the checks even without changes. A run because of
