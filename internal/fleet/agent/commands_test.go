@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
@@ -21,15 +22,19 @@ func TestCommandPolicy(t *testing.T) {
 		"  commands = \"none\"": agent.NoCommands,
 		`commands = "signed"`:   agent.SignedCommands,
 	} {
-		if c, err := agent.ParseConf(text); err != nil || c != (agent.Conf{Commands: want}) {
+		if c, err := agent.ParseConf(text); err != nil || c != (agent.Conf{Commands: want,
+			Descent: content.Descent{Return: content.ReturnTime}}) {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
 	for text, want := range map[string]content.Descent{
-		"require_every_commit_signed = true":                         {Signed: true},
+		"require_every_commit_signed = true":                         {Signed: true, Return: content.ReturnTime},
 		"# reviewed\n require_descent=true\n":                        {Descends: true},
 		"require_descent = true\nrequire_every_commit_signed = true": {Signed: true, Descends: true},
-		"require_descent = false":                                    {},
+		"require_descent = false":                                    {Return: content.ReturnTime},
+		"return_within = \"0\"":                                      {},
+		"return_within=\"1d12h\"":                                    {Return: 36 * time.Hour},
+		"return_within = \"12h\"\nrequire_descent = true":            {Descends: true, Return: 12 * time.Hour},
 	} {
 		if c, err := agent.ParseConf(text); err != nil || c != (agent.Conf{Commands: agent.AllCommands, Descent: want}) {
 			t.Errorf("%q: %+v, %v", text, c, err)
@@ -40,8 +45,11 @@ func TestCommandPolicy(t *testing.T) {
 		`commands = "some"`:                              `"none", "read", "signed" or "all"`,
 		`commands = ""`:                                  `"none", "read", "signed" or "all"`,
 		`commands = ""all""`:                             `"none", "read", "signed" or "all"`,
-		"\ncommand = \"none\"":                           "agent.conf:2: unknown setting; the settings are commands, require_every_commit_signed and require_descent",
+		"\ncommand = \"none\"":                           "agent.conf:2: unknown setting; the settings are commands, require_every_commit_signed, require_descent and return_within",
 		"require_descent = \"true\"":                     "agent.conf:1: require_descent must be true or false",
+		"return_within = 12h":                            `agent.conf:1: return_within must be a time from "0" to "30d"`,
+		`return_within = "31d"`:                          "agent.conf:1: return_within must be a time",
+		`return_within = "soon"`:                         "agent.conf:1: return_within must be a time",
 		"require_descent":                                "agent.conf:1: require_descent must be true or false",
 		"require_descent = true\nrequire_descent = true": "agent.conf:2: require_descent is set twice",
 		"commands = \"none\"\ncommands = \"all\"":        "twice",

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
@@ -15,9 +17,11 @@ import (
 //	commands = "read"
 //	require_every_commit_signed = true
 //	require_descent = true
+//	return_within = "12h"
 const ConfFile = "etc/fettle/agent.conf"
 
-// Conf is the content of the file.
+// Conf is the content of the file. Without return_within, Descent.Return is content.ReturnTime, or none with
+// require_descent.
 type Conf struct {
 	Commands CommandPolicy
 	Descent  content.Descent
@@ -27,12 +31,13 @@ type Conf struct {
 const (
 	everyCommitSigned = "require_every_commit_signed"
 	requireDescent    = "require_descent"
+	returnWithin      = "return_within"
 )
 
 // ParseConf reads the file strictly: an unreadable setting must not count as its default. A text
 // without settings has the defaults. With an error, Commands is NoCommands.
 func ParseConf(text string) (Conf, error) {
-	out, set := Conf{Commands: AllCommands}, map[string]bool{}
+	out, set := Conf{Commands: AllCommands, Descent: content.Descent{Return: content.ReturnTime}}, map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -49,6 +54,9 @@ func ParseConf(text string) (Conf, error) {
 		}
 		set[name] = true
 	}
+	if out.Descent.Descends && !set[returnWithin] {
+		out.Descent.Return = 0 // a previous commit is not a descendant
+	}
 	return out, nil
 }
 
@@ -63,9 +71,25 @@ func (c *Conf) set(name, value string) error {
 		return setBool(&c.Descent.Signed, name, value)
 	case requireDescent:
 		return setBool(&c.Descent.Descends, name, value)
+	case returnWithin:
+		return setDuration(&c.Descent.Return, name, value)
 	default:
-		return fmt.Errorf("unknown setting; the settings are commands, %s and %s", everyCommitSigned, requireDescent)
+		return fmt.Errorf("unknown setting; the settings are commands, %s, %s and %s", everyCommitSigned, requireDescent,
+			returnWithin)
 	}
+	return nil
+}
+
+// maxReturn is the longest time after which an agent returns to an older commit without a permit.
+const maxReturn = 30 * 24 * time.Hour
+
+func setDuration(to *time.Duration, name, value string) error {
+	text := strings.Trim(value, `"`)
+	d, err := duration.Parse(text)
+	if err != nil || value != `"`+text+`"` || d < 0 || d > maxReturn {
+		return fmt.Errorf(`%s must be a time from "0" to "30d", such as "12h"`, name)
+	}
+	*to = d
 	return nil
 }
 

@@ -3,16 +3,22 @@ package content
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
-// Descent has the requirements of a host for the commits between an accepted commit and a new
-// commit. The zero value requires nothing.
+// ReturnTime is the default of Descent.Return: a change of Friday can be undone on Monday.
+const ReturnTime = 72 * time.Hour
+
+// Descent has the settings of a host about the order of commits. The zero value has no requirements, and
+// permits no return to an older commit.
 type Descent struct {
 	// Signed requires a valid signature of each commit that is reachable from the new commit, and
 	// not from an accepted commit.
 	Signed bool
 	// Descends requires that the accepted commit is an ancestor of the new commit.
 	Descends bool
+	// Return is the time after a change for which the host accepts its previous content again, see Returns.
+	Return time.Duration
 }
 
 // Required returns true if there is a requirement.

@@ -279,3 +279,34 @@ func (s *sim) unpin(t *testing.T) {
 		}
 	}
 }
+
+// An agent returns to the content that it had before, within the time that its host permits, and
+// only to this content. A return does not lower the minimum time of commits.
+func TestReturn(t *testing.T) {
+	inSim(t, 1, func(s *sim) {
+		s.descent = content.Descent{Signed: true, Return: content.ReturnTime}
+		first := s.site.commit("main", s.site.believed, simple("first"))
+		s.populate(t, 2)
+		s.within(t, 5*time.Minute, "the first commit")
+		second := s.site.commit("main", s.site.believed, simple("second"))
+		s.within(t, 5*time.Minute, "the second commit")
+		s.site.reset("main", first.info.Commit)
+		s.within(t, 5*time.Minute, "the return to the first commit")
+		for _, a := range s.agents {
+			a.crash()
+			a.start()
+		}
+		s.within(t, 5*time.Minute, "the first commit after a restart")
+		s.site.reset("main", second.info.Commit)
+		s.within(t, 5*time.Minute, "the second commit again")
+		third := s.site.commit("main", s.site.believed, simple("third"))
+		s.within(t, 5*time.Minute, "the third commit")
+		s.site.reset("main", first.info.Commit)
+		s.stays(t, third, "this target had a newer one")
+		s.site.reset("main", third.info.Commit)
+		s.within(t, 10*time.Minute, "the third commit again")
+		time.Sleep(content.ReturnTime)
+		s.site.reset("main", second.info.Commit)
+		s.stays(t, third, "this target had a newer one")
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
@@ -106,7 +107,7 @@ func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assi
 	if signers == nil {
 		return nil
 	}
-	next, histories, err := m.believeParts(*signers, a)
+	next, histories, err := m.believeParts(*signers, a, descent.Return)
 	if err != nil {
 		return err
 	}
@@ -125,23 +126,36 @@ func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assi
 type taken struct {
 	minimumCommits content.MinimumCommits
 	accepted       content.Accepted
+	returns        content.Returns
 }
 
 // believeParts verifies the signature of each part. It returns the records to store, and the parts
-// whose history must be verified because they have no permit.
-func (m *Member) believeParts(signers content.Signers,
-	a fleet.Assignment) (next taken, histories []lineage, err error) {
+// whose history must be verified because they have no permit. within is the time for which the host may return
+// to its present content.
+func (m *Member) believeParts(signers content.Signers, a fleet.Assignment,
+	within time.Duration) (next taken, histories []lineage, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next = taken{maps.Clone(m.minimumCommits), maps.Clone(m.accepted)}
+	next = taken{maps.Clone(m.minimumCommits), maps.Clone(m.accepted), maps.Clone(m.returns)}
+	until := m.cfg.Now().Add(within).Unix()
+	for part := range next.returns {
+		if !slices.ContainsFunc(parts(a), func(as fleet.Assigned) bool { return as.Module == part }) {
+			next.returns.Record(part, "", until)
+		}
+	}
 	for _, as := range parts(a) {
 		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(m.identity.Name, a, as),
 			content.Trust{Signers: signers, Fleets: m.fleetFiles(), MinimumCommit: m.minimumCommits.Of(as.Module),
 				Now: m.cfg.Now().Unix()}}
-		signed, err := m.believed(l, as)
+		signed, back, err := m.believedOrBack(l, as)
 		if err != nil {
 			return next, nil, fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
 		}
+		if back {
+			next.returns.RecordReturn(as.Module, as.Bundle.Digest)
+			continue
+		}
+		next.returns.Record(as.Module, as.Bundle.Digest, until)
 		next.minimumCommits.Record(as.Module, signed)
 		next.accepted[as.Module] = as.Revision.Commit
 		if signed.Permit == "" && !l.permits() {
@@ -151,11 +165,18 @@ func (m *Member) believeParts(signers content.Signers,
 	return next, histories, nil
 }
 
-// take stores the records durably. If a crash occurs between the two files, the minimum times stay
-// as before, and the next attempt raises them.
+// take stores the records durably. If a crash occurs between the files, the minimum times stay
+// as before, and the next attempt raises them. The content before is stored first: after the next attempt, it would
+// not be known any more.
 func (m *Member) take(next taken) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !maps.Equal(next.returns, m.returns) {
+		if err := saveReturns(m.cfg.Files, m.cfg.Dir, next.returns); err != nil {
+			return err
+		}
+		m.returns = next.returns
+	}
 	if !maps.Equal(next.accepted, m.accepted) {
 		if err := saveAccepted(m.cfg.Files, m.acceptedFile(), next.accepted); err != nil {
 			return err
@@ -170,6 +191,18 @@ func (m *Member) take(next taken) error {
 	}
 	m.minimumCommits = next.minimumCommits
 	return nil
+}
+
+// believedOrBack verifies the signature of a part. back is true if the commit is older than an accepted commit,
+// and the host may return to its content without a permit.
+func (m *Member) believedOrBack(l lineage, as fleet.Assigned) (signed content.Signed, back bool, err error) {
+	minimum := l.trust.MinimumCommit
+	back = !l.permits() && m.returns.Accepts(as.Module, as.Bundle.Digest, l.trust.Now)
+	if back {
+		l.trust.MinimumCommit = 0
+	}
+	signed, err = m.believed(l, as)
+	return signed, back && signed.Time < minimum, err
 }
 
 func (m *Member) believed(l lineage, as fleet.Assigned) (content.Signed, error) {

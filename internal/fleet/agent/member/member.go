@@ -11,6 +11,7 @@
 //	content/      bundles and proofs; see content.Store
 //	floors.json   the minimum times of commits, see content.MinimumCommits
 //	accepted.json  the last accepted commits, see content.Accepted
+//	returns.json   the contents to which the host may return, see content.Returns
 //	protocol.json  why hubs refuse this agent: no protocol version in common
 //	signatures-required   signatures are required, even if the file of keys is missing
 package member
@@ -45,8 +46,8 @@ type Config struct {
 	// required. But after a call returned keys, a nil result is refused: a missing file must not
 	// remove the requirement.
 	Signers func() ([]byte, error)
-	// Descent returns the requirements of this host for the history of commits. It is called at
-	// each verification. nil: none.
+	// Descent returns the settings of this host about the order of commits. It is called at each
+	// verification. nil: the zero value.
 	Descent func() (content.Descent, error)
 	Now     func() time.Time
 	Warn    func(text string) // called with messages for the log; nil: they are dropped
@@ -72,6 +73,7 @@ type Member struct {
 	known          pki.Known
 	minimumCommits content.MinimumCommits
 	accepted       content.Accepted
+	returns        content.Returns
 	retained       map[string]bool // digests of needed content; nil before the first Retain
 	link           fleet.Link      // nil before the first connection
 	asked          time.Time       // time of the last request of a certificate after a refusal
@@ -106,6 +108,9 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	if m.accepted, err = loadAccepted(cfg.Files, m.acceptedFile()); err != nil {
+		return nil, err
+	}
+	if m.returns, err = loadReturns(cfg.Files, cfg.Dir); err != nil {
 		return nil, err
 	}
 	keys := m.keys()
