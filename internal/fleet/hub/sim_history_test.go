@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -37,7 +38,7 @@ var operations = [...]string{
 	"commit shrinking",
 	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
 	"hub", "hub", "hub crash", "hub crash", "lose", "backup", "restore", "depose", "store fails", "git away",
-	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long",
+	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long", "order", "order",
 }
 
 // history is a fleet with its random operations.
@@ -46,6 +47,7 @@ type history struct {
 	n     int // of the newest commit
 	saved *shelf
 	seen  map[string]int
+	waves bool // changes are delivered in waves
 }
 
 // Random failures of hubs, agents, stores and networks break no guarantee, and after all failures
@@ -66,9 +68,10 @@ func TestSimulatedHistories(t *testing.T) {
 			return operation{rapid.SampledFrom(operations[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"),
 				rapid.IntRange(0, 99).Draw(rt, "amount")}
 		}), 1, 40).Draw(rt, "history")
+		waves := rapid.Bool().Draw(rt, "in waves")
 		var wrong []string
 		var story string
-		synctest.Test(t, func(t *testing.T) { wrong, story = happen(list, seen) })
+		synctest.Test(t, func(t *testing.T) { wrong, story = happen(list, seen, waves) })
 		if len(wrong) > 0 {
 			rt.Fatalf("%s\nthe history was %v\n%s", strings.Join(wrong, "\n"), list, story)
 		}
@@ -77,13 +80,17 @@ func TestSimulatedHistories(t *testing.T) {
 }
 
 // happen plays a history, and returns the broken guarantees.
-func happen(list []operation, seen map[string]int) (wrong []string, story string) {
+func happen(list []operation, seen map[string]int, waves bool) (wrong []string, story string) {
 	s, err := newSim(2)
 	if err != nil {
 		return []string{err.Error()}, ""
 	}
 	defer s.end()
-	h := &history{sim: s, seen: seen}
+	s.descent.Return = content.ReturnTime
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go s.followPresence(ctx)
+	h := &history{sim: s, seen: seen, waves: waves}
 	for _, hub := range s.hubs {
 		hub.start()
 	}
@@ -116,6 +123,9 @@ func (h *history) commit(branch string, by ssh.Signer, how string) {
 		parts["modules/base"]["module.hcl"] = fmt.Sprintf("file \"/etc/base\" { content = \"%d\" }\n", h.n)
 	case "shrinking":
 		parts[""]["fettle.hcl"] = strings.ReplaceAll(parts[""]["fettle.hcl"], `role = "web"`, `role = "nobody"`)
+	}
+	if h.waves {
+		parts[""]["fettle.hcl"] += inWaves
 	}
 	h.site.commit(branch, by, parts)
 }
@@ -235,6 +245,8 @@ func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hu
 // byUsers performs operations of users.
 func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
+	case "order":
+		h.order(ctx, d, a, run)
 	case "pin":
 		_ = run.targets.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
 	case "unpin":

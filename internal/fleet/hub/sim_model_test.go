@@ -43,11 +43,17 @@ func (h *history) converge() {
 	h.commit("main", h.site.believed, "")
 	last := h.site.of(h.site.branches["main"])
 	time.Sleep(3 * 5 * time.Minute)
+	if h.waves {
+		h.finish(ctx)
+	}
 	synctest.Wait()
 	for _, a := range h.live() {
 		h.converged(ctx, a, last)
 	}
 	h.reported(ctx)
+	if len(h.wrong) > 0 && h.waves {
+		h.tellRollouts(ctx)
+	}
 }
 
 // approve approves blocked changes: the last target with a module may get another label.

@@ -53,14 +53,19 @@ func (t *turn) isOver(r *Rollout) bool {
 func (r *Rollout) lacks() string {
 	s := r.Plan.Strategy
 	ready, all := r.count(r.Wave, MemberReady), r.size(r.Wave)+r.count(r.Wave, MemberSkipped)
-	granted := ready + r.count(r.Wave, MemberFailed, MemberSilent, MemberGranted)
+	granted := ready
+	for _, m := range r.Members {
+		if m.Wave == r.Wave && !m.Lost && (m.State == MemberFailed || m.State == MemberSilent || m.State == MemberGranted) {
+			granted++
+		}
+	}
 	switch {
 	case granted > 0 && ready < minimum(s.MinReady, granted):
 		return fmt.Sprintf("%d of %d granted members of the wave %s are ready, and %d must be", ready, granted,
 			r.Plan.Waves[r.Wave].Name, minimum(s.MinReady, granted))
 	case ready < max(minimum(s.MinCoverage, all), min(1, all)):
 		return fmt.Sprintf(
-			"%d of %d members of the wave %s are ready, and %d must be: other members are out of reach, held or skipped",
+			"%d of %d members of the wave %s are ready, and %d must be: others are out of reach, held, skipped or failed before",
 			ready, all, r.Plan.Waves[r.Wave].Name, max(1, minimum(s.MinCoverage, all)))
 	}
 	return ""

@@ -11,7 +11,7 @@ func (t *turn) breach(r *Rollout) {
 		return
 	}
 	n, s := r.size(-1), r.Plan.Strategy
-	failed, silent := r.count(-1, MemberFailed), r.count(-1, MemberSilent)
+	failed, silent := r.failed(), r.count(-1, MemberSilent)
 	switch {
 	case failed > tolerance(s.MaxFailed, n)+r.forgiven:
 		t.add(r, Event{Kind: Breached, Reaction: s.OnBreach,

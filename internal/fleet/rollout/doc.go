@@ -37,6 +37,9 @@
 //     minimum time without interruption since its grant.
 //   - A member fails if its run or a check fails, also after it was ready, or if it exceeds the progress
 //     deadline. A member that waits for another module has not failed.
+//   - A member that had failed before its grant is lost: it gets the change as soon as its wave begins, and does
+//     not count as failed or unavailable until it is ready once. If all members of a wave are lost and stay so,
+//     the rollout pauses, because no member shows that the change works.
 //   - A member is silent if it loses contact after its grant. Time during which the hub did not observe it
 //     does not count. If the other targets are as silent, the rollout pauses instead of its reaction.
 //   - A rollout without a ready member is never complete.

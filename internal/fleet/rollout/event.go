@@ -45,6 +45,7 @@ type Event struct {
 
 	Created  *Plan    `json:"created,omitempty"`
 	Before   []Change `json:"before,omitempty"`
+	Lost     bool     `json:"lost,omitempty"` // see Member.Lost
 	Reaction Reaction `json:"reaction,omitempty"`
 	Phase    Phase    `json:"phase,omitempty"`
 }

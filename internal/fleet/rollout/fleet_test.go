@@ -24,6 +24,7 @@ type host struct {
 	begun, ends int64
 	health      rollout.Health
 	since       int64
+	broken      bool // it fails for another reason than its parts
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -163,7 +164,7 @@ func (f *fleet) work() {
 }
 
 func (f *fleet) fails(h *host) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(h.parts)), func(d string) bool { return f.bad[d] })
+	return h.broken || slices.ContainsFunc(slices.Collect(maps.Values(h.parts)), func(d string) bool { return f.bad[d] })
 }
 
 // have returns the number of hosts with a content.

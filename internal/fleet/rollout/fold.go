@@ -89,7 +89,7 @@ func (r *Rollout) fold(e Event) {
 		r.Phase, r.Why, r.By = OnHold, e.Why, e.By
 	case Resumed:
 		r.Phase, r.Why, r.By = Active, "", ""
-		r.accepted, r.forgiven = true, r.count(-1, MemberFailed, MemberSilent)
+		r.accepted, r.forgiven = true, r.failed()+r.count(-1, MemberSilent)
 	case Breached:
 		r.Why, r.Stopped = e.Why, e.At
 		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]
@@ -109,7 +109,7 @@ func (r *Rollout) member(e Event) {
 	m.Why = e.Why
 	switch e.Kind {
 	case Granted:
-		m.State, m.Granted = MemberGranted, e.At
+		m.State, m.Granted, m.Lost = MemberGranted, e.At, e.Lost
 		if m.Before == nil {
 			m.Before = e.Before
 		}
@@ -117,8 +117,10 @@ func (r *Rollout) member(e Event) {
 		m.State, m.Granted = MemberGranted, e.At
 	case Retried:
 		m.State, m.Granted = MemberPending, 0
+	case Ready:
+		m.State, m.Lost = MemberReady, false
 	default:
-		m.State = map[Kind]MemberState{Left: MemberLeft, Ready: MemberReady, Failed: MemberFailed, Silent: MemberSilent,
+		m.State = map[Kind]MemberState{Left: MemberLeft, Failed: MemberFailed, Silent: MemberSilent,
 			Skipped: MemberSkipped, Returned: MemberReturned}[e.Kind]
 	}
 }

@@ -7,12 +7,13 @@ func (t *turn) grant(r *Rollout) {
 	}
 	free := r.free()
 	for _, id := range r.ids() {
-		if free <= 0 {
-			return
-		}
-		if m := r.Members[id]; m.State == MemberPending && m.Wave <= r.Wave && t.grantable(r, id) {
-			t.add(r, Event{Kind: Granted, Target: id, Before: t.before(r, id)})
-			free--
+		// A member that failed already is lost: no limit keeps the change from it, which may be its correction.
+		lost := t.w.Targets[id].Health == Broken
+		if m := r.Members[id]; m.State == MemberPending && m.Wave <= r.Wave && (lost || free > 0) && t.grantable(r, id) {
+			t.add(r, Event{Kind: Granted, Target: id, Before: t.before(r, id), Lost: lost})
+			if !lost {
+				free--
+			}
 		}
 	}
 }

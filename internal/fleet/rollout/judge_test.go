@@ -43,6 +43,21 @@ func last(log []rollout.Event,
 	return plan, wave, phase, state
 }
 
+// lost returns the members that had failed before their grant, and were not ready since.
+func lost(log []rollout.Event, id string) map[rollout.ID]bool {
+	out := map[rollout.ID]bool{}
+	for _, e := range log {
+		switch {
+		case e.Rollout != id:
+		case e.Kind == rollout.Granted:
+			out[e.Target] = e.Lost
+		case e.Kind == rollout.Ready:
+			out[e.Target] = false
+		}
+	}
+	return out
+}
+
 func inFlight(k rollout.Kind) bool {
 	return k == rollout.Granted || k == rollout.Failed || k == rollout.Silent || k == rollout.Recovered
 }
@@ -73,12 +88,15 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	if f.resync || phase != "" && phase != rollout.Resumed || !h.online || h.hold != "" {
 		f.tell("%s gets a grant: resync %v, phase %s, online %v, hold %q", e.Target, f.resync, phase, h.online, h.hold)
 	}
+	if e.Lost != (h.health == rollout.Broken) {
+		f.tell("%s is granted the change as lost %t, and is %q", e.Target, e.Lost, h.health)
+	}
 	n, failed, most := 0, 0, plan.Waves[wave].MaxUnavailable
-	for _, k := range state {
-		if inFlight(k) {
+	for id, was := range lost(log, e.Rollout) {
+		if k := state[id]; inFlight(k) && (!was || k == rollout.Silent) {
 			n++
 		}
-		if k == rollout.Failed {
+		if state[id] == rollout.Failed && !was {
 			failed++
 		}
 	}
@@ -96,7 +114,7 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	if most.Percent {
 		limit = max(1, len(plan.Waves[wave].Members)*most.Number/100)
 	}
-	if joined := f.joiners(log, e.Rollout); n+1 > limit+joined {
+	if joined := f.joiners(log, e.Rollout); !e.Lost && n+1 > limit+joined {
 		f.tell("%d members are in flight, and the limit is %d", n+1, limit)
 	}
 	f.alone(log, e)

@@ -22,6 +22,9 @@ type Member struct {
 	Granted int64       `json:"granted,omitempty"` // time of the last grant; 0: none
 	Before  []Change    `json:"before,omitempty"`  // the content before the first grant
 	Why     string      `json:"why,omitempty"`     // it failed or was skipped
+	// Lost reports that the member had failed already when it was granted the change. It then does not count as
+	// failed or unavailable until it is ready once: the change did not cause this.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // touched reports whether the member may have the change.

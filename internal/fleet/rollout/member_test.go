@@ -194,3 +194,55 @@ func TestLanes(t *testing.T) {
 	f.hosts["h03"].lane = "main"
 	f.until(t, "the first branch", func() bool { return f.have("w2") == 10 })
 }
+
+// TestLost: hosts that failed for another reason do not stop a rollout, and get the change without
+// waiting for each other. A failure after they were ready counts.
+func TestLost(t *testing.T) {
+	f := begun(t, 10)
+	lost := sortedHosts(f)[:4]
+	breaks := func(broken bool) {
+		for _, id := range lost {
+			f.hosts[id].broken = broken
+		}
+		f.rest(20)
+	}
+	breaks(true)
+	f.head["web"] = "w2"
+	f.until(t, "the last wave", func() bool { r := f.s.Rollouts["r2"]; return r != nil && r.Wave == len(r.Plan.Waves)-1 })
+	f.step(1)
+	for _, id := range lost {
+		if m := f.s.Rollouts["r2"].Members[id]; m.Granted == 0 || !m.Lost {
+			t.Errorf("%s: %+v", id, m)
+		}
+	}
+	f.until(t, "the result", func() bool { return f.phase("r2").Final() })
+	if f.phase("r2") != rollout.WithExceptions || f.have("w2") != 10 {
+		t.Error(f.text())
+	}
+	breaks(false)
+	f.head["web"] = "w3"
+	f.until(t, "a good rollout", func() bool { return f.phase("r3") == rollout.Completed })
+	breaks(true)
+	f.head["web"] = "w4"
+	f.until(t, "the result", func() bool { return f.phase("r4").Final() })
+}
+
+// TestAllLost: a correction for hosts that all failed reaches them in waves, and ends.
+func TestAllLost(t *testing.T) {
+	f := begun(t, 10)
+	for _, h := range f.hosts {
+		h.broken = true
+	}
+	f.rest(10)
+	f.head["web"] = "w2"
+	f.until(t, "the pause", func() bool { return f.phase("r2") == rollout.OnHold })
+	if n := f.have("w2"); n != 1 {
+		t.Errorf("%d hosts have a change that corrects nothing", n)
+	}
+	f.head["web"] = "w3"
+	f.step(1)
+	for _, h := range f.hosts {
+		h.broken = false
+	}
+	f.until(t, "the correction", func() bool { return f.phase("r3") == rollout.Completed })
+}

@@ -40,7 +40,7 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 15).Draw(rt, "event") {
+	switch rapid.IntRange(0, 16).Draw(rt, "event") {
 	case 0, 1:
 		part := rapid.SampledFrom([]string{"web", "db", "top"}).Draw(rt, "part")
 		f.head[part] = fmt.Sprintf("%s%d", part, n)
@@ -69,6 +69,8 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	case 12:
 		f.next["web"] = fmt.Sprintf("next%d", n)
 		f.bad[f.next["web"]] = rapid.IntRange(0, 2).Draw(rt, "bad") == 0
+	case 15:
+		h.broken = !h.broken
 	case 13, 14:
 		f.order(rt, id)
 	}
@@ -97,7 +99,7 @@ func (f *fleet) order(rt *rapid.T, id rollout.ID) {
 // calms ends all disturbances, and expects that each host gets the head.
 func (f *fleet) calms(rt *rapid.T) {
 	for _, h := range f.hosts {
-		h.online, h.hold = true, ""
+		h.online, h.hold, h.broken = true, "", false
 	}
 	f.resync = false
 	f.bad = map[string]bool{}

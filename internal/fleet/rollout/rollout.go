@@ -43,6 +43,22 @@ func (r *Rollout) count(wave int, states ...MemberState) (n int) {
 	return n
 }
 
+// failed returns the number of members that failed because of the change.
+func (r *Rollout) failed() int { return r.counted(MemberFailed) }
+
+// moving returns the number of members that the change made unavailable.
+func (r *Rollout) moving() int { return r.counted(MemberGranted) }
+
+// counted returns the number of members in a state that had not failed before their grant.
+func (r *Rollout) counted(s MemberState) (n int) {
+	for _, m := range r.Members {
+		if m.State == s && !m.Lost {
+			n++
+		}
+	}
+	return n
+}
+
 // size returns the number of members of a wave that take part.
 func (r *Rollout) size(wave int) int {
 	return r.count(wave, MemberPending, MemberGranted, MemberReady, MemberFailed, MemberSilent, MemberReturned)
@@ -64,8 +80,8 @@ func (r *Rollout) ids() []ID { return slices.Sorted(maps.Keys(r.Members)) }
 // returned count, too.
 func (r *Rollout) free() int {
 	wave := r.Plan.Waves[r.Wave]
-	lost := max(0, r.count(-1, MemberFailed, MemberSilent)-r.forgiven)
-	return limit(wave.MaxUnavailable, r.size(r.Wave)) - r.count(-1, MemberGranted) - lost
+	gone := max(0, r.failed()+r.count(-1, MemberSilent)-r.forgiven)
+	return limit(wave.MaxUnavailable, r.size(r.Wave)) - r.moving() - gone
 }
 
 // Progress returns numbers of members of a wave: size take part, and ready of them are ready. At most

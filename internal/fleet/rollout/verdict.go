@@ -38,7 +38,11 @@ func (t *turn) settle(r *Rollout, id ID, m *Member, target Target) {
 	since := max(target.Since, m.Granted)
 	switch {
 	case target.Health == Broken:
-		t.about(r, Failed, id, "the run or a check failed")
+		why := "the run or a check failed"
+		if m.Lost {
+			why = "it had failed before the change, and still fails"
+		}
+		t.about(r, Failed, id, why)
 	case target.Health == Healthy && t.now-since >= s.MinReadyTime:
 		t.about(r, Ready, id, "")
 	case target.Health == Applying && t.now-since >= s.ProgressDeadline,
