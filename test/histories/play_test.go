@@ -23,6 +23,7 @@ type player struct {
 	h       *judge.History
 	tree    judge.Tree
 	crashed *crash
+	ended   int            // the number of the newest run that a recovery ended
 	back    bool           // the operation before was a rollback
 	saw     map[string]int // what was reached, for the count of a whole test
 }
@@ -31,7 +32,7 @@ type player struct {
 type crash struct {
 	before judge.Tree
 	list   int
-	number int
+	number int // the newest run of the log before it
 }
 
 // verdict is what was wrong, by which rule, after which operation.
@@ -169,7 +170,7 @@ func (p *player) apply(words []string) *verdict {
 		p.h.ActsAfter(nil, nil, false)
 		p.h.Killed(p.lists[n-1], ran)
 		if p.crashed == nil {
-			p.crashed = &crash{before: before, number: p.h.Last().Number}
+			p.crashed = &crash{before: before, number: max(p.h.Last().Number, p.ended)}
 		}
 		p.crashed.list = n
 		return nil

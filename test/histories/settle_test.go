@@ -13,6 +13,7 @@ func (p *player) settle() *verdict {
 	p.tree, p.crashed = p.look(), nil
 	p.saw["recovered"]++
 	number, outcome := p.newest()
+	p.ended = number
 	if outcome == "failed" && number > c.number && r.Run == 0 { // it had ended, and nothing was to be settled
 		p.saw["killed after a failure"]++
 		list := p.lists[c.list-1]
