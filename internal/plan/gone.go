@@ -79,6 +79,17 @@ func undressed(e journal.Entry, from, to image.Image, leaves map[string]image.Fi
 	return ""
 }
 
+// withContentNow returns recorded metadata with the link target and the device number of the present object, because
+// META does not change them.
+func withContentNow(e journal.Entry, from, to image.Image) image.Image {
+	if e.Addr.Kind() != addr.KindMeta || from.File() == nil || to.File() == nil {
+		return to
+	}
+	f := *to.File()
+	f.Target, f.Rdev = from.File().Target, from.File().Rdev
+	return image.Of(&f)
+}
+
 // noFileLeft returns an error for an edit that leaves the list, if this plan restores a directory or a
 // link at its path.
 func noFileLeft(e journal.Entry, leaves map[string]image.FileType) error {

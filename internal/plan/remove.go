@@ -110,6 +110,7 @@ func (m *removals) revert(c Change, e journal.Entry) {
 		m.forget(c, why)
 		return
 	}
+	to = withContentNow(e, from, to)
 	if err := noFileLeft(e, m.leaves); err != nil {
 		m.refusals.blocked(c, err)
 		return
