@@ -8,7 +8,7 @@ func (t *turn) advance(r *Rollout) {
 		if r.Settled > 0 {
 			t.add(r, Event{Kind: Unsettled, Wave: r.Wave})
 		}
-		if r.free() <= 0 && r.count(-1, MemberGranted) == 0 {
+		if r.free() <= 0 && r.count(allWaves, MemberGranted) == 0 {
 			t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: "as many members as may be unavailable failed or are silent"})
 		}
 		return
@@ -73,12 +73,12 @@ func (r *Rollout) lacks() string {
 
 // complete ends a rollout whose waves are over. Exceptions are members that are not ready.
 func (t *turn) complete(r *Rollout) {
-	if r.count(-1, MemberReady) == 0 {
+	if r.count(allWaves, MemberReady) == 0 {
 		t.add(r, Event{Kind: Paused, Wave: r.Wave,
 			Why: "no member is ready, and a rollout without a ready member is not complete"})
 		return
 	}
-	except := r.count(-1, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped)
+	except := r.count(allWaves, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped)
 	if except == 0 {
 		t.add(r, Event{Kind: Ended, Phase: Completed})
 		return

@@ -10,8 +10,8 @@ func (t *turn) breach(r *Rollout) {
 	if r.Phase != Active {
 		return
 	}
-	n, s := r.size(-1), r.Plan.Strategy
-	failed, silent := r.failed(), r.count(-1, MemberSilent)
+	n, s := r.size(allWaves), r.Plan.Strategy
+	failed, silent := r.failed(), r.count(allWaves, MemberSilent)
 	switch {
 	case failed > tolerance(s.MaxFailed, n)+r.forgiven:
 		t.add(r, Event{Kind: Breached, Reaction: s.OnBreach,

@@ -35,9 +35,6 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("cannot %s the rollout %s: %v", e.Action, e.Rollout, e.Err)
 }
 
-// Unwrap returns the cause.
-func (e *CommandError) Unwrap() error { return e.Err }
-
 // Command is an order of an operator. Target is for ToSkip and ToRetry.
 type Command struct {
 	Action  Action

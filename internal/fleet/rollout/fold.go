@@ -89,7 +89,7 @@ func (r *Rollout) fold(e Event) {
 		r.Phase, r.Why, r.By = OnHold, e.Why, e.By
 	case Resumed:
 		r.Phase, r.Why, r.By = Active, "", ""
-		r.accepted, r.forgiven = true, r.failed()+r.count(-1, MemberSilent)
+		r.accepted, r.forgiven = true, r.failed()+r.count(allWaves, MemberSilent)
 	case Breached:
 		r.Why, r.Stopped = e.Why, e.At
 		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]

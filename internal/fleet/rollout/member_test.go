@@ -71,7 +71,7 @@ func TestJoinersLater(t *testing.T) {
 	f.until(t, "the last wave", func() bool { r := f.s.Rollouts["r2"]; return r != nil && r.Wave == len(r.Plan.Waves)-1 })
 	f.add("n1")
 	f.step(1)
-	if f.hosts["n1"].parts["web"] != "" || f.phase("r3") != "" {
+	if f.s.Rollouts["r2"].Members["n1"] != nil || f.hosts["n1"].parts["web"] != "" || f.phase("r3") != "" {
 		t.Error(f.text())
 	}
 	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
@@ -147,10 +147,12 @@ func TestSilentMemberReturns(t *testing.T) {
 	f.until(t, "its silence", func() bool { return f.said(rollout.Silent) == 1 })
 	f.step(1)
 	last.online, other.hold = true, ""
-	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
-	if f.said(rollout.Recovered) != 1 {
-		t.Error(f.text())
+	last.health, last.ends = rollout.Applying, f.now+50
+	f.until(t, "its return", func() bool { return f.said(rollout.Recovered) == 1 })
+	if last.health == rollout.Healthy {
+		t.Errorf("the silent member is judged again only after it is ready\n%s", f.text())
 	}
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
 }
 
 // TestFailedMemberRecovers: a member that failed and is ready later counts as ready.
@@ -245,4 +247,74 @@ func TestAllLost(t *testing.T) {
 		h.broken = false
 	}
 	f.until(t, "the correction", func() bool { return f.phase("r3") == rollout.Completed })
+}
+
+// TestAllSilent: if each target has the change, there are no others whose silence would point to the network.
+func TestAllSilent(t *testing.T) {
+	f := begun(t, 5)
+	f.strategy = rollout.AtOnce()
+	f.strategy.MaxSilent, f.strategy.OnBreach = rollout.Amount{}, rollout.Rollback
+	f.head["web"] = "w2"
+	f.step(1)
+	for _, h := range f.hosts {
+		h.online = false
+	}
+	f.until(t, "the reaction", func() bool { return f.phase("r2") != rollout.Active })
+	if got := f.phase("r2"); got != rollout.RolledBack {
+		t.Errorf("%s\n%s", got, f.text())
+	}
+}
+
+// TestWaveTimeout: the timeout of a wave is not a limit for members that are being applied.
+func TestWaveTimeout(t *testing.T) {
+	f := begun(t, 10)
+	f.takes, f.strategy.WaveTimeout = 500, 100
+	f.head["web"] = "w2"
+	f.rest(400)
+	if f.phase("r2") != rollout.Active {
+		t.Error(f.text())
+	}
+}
+
+// TestSilenceMargin: if the share of silent members is only 10 percent higher than that of the others, it is no
+// proof. 1 of 10 is not enough, 1 of 9 is.
+func TestSilenceMargin(t *testing.T) {
+	for members, want := range map[int]rollout.Phase{10: rollout.OnHold, 9: rollout.RolledBack} {
+		f := begun(t, 20)
+		f.strategy.Waves[0].Size = rollout.Amount{Number: members}
+		f.strategy.Waves[0].MaxUnavailable, f.strategy.MaxSilent = f.strategy.Waves[0].Size, rollout.Amount{}
+		f.head["web"] = "w2"
+		f.step(1)
+		f.first().online = false
+		f.until(t, "the reaction", func() bool { return f.said(rollout.Breached) > 0 })
+		if got := f.phase("r2"); got != want && got != rollout.RollingBack {
+			t.Errorf("1 of %d is silent: %s\n%s", members, got, f.text())
+		}
+	}
+}
+
+// TestReturnedIsFree: a rollback keeps the content of a member only until this member has returned.
+func TestReturnedIsFree(t *testing.T) {
+	f := begun(t, 10)
+	f.strategy.Waves[0].Size, f.strategy.Waves[0].MaxUnavailable = rollout.Amount{Number: 2}, rollout.Amount{Number: 2}
+	f.head["web"] = "w2"
+	f.step(1)
+	both := f.s.Rollouts["r2"].Plan.Waves[0].Members
+	f.hosts[both[1]].online = false
+	f.command(t, rollout.ToRollback, "")
+	f.until(t, "the first return", func() bool { return f.said(rollout.Returned) == 1 })
+	if a, b := f.s.Returns(both[0]), f.s.Returns(both[1]); a != nil || len(b) != 1 || b[0].Digest != "w1" {
+		t.Errorf("the returned member: %v, the other one: %v", a, b)
+	}
+}
+
+// TestOnlyFailed: a rollout whose members all failed still needs a decision of an operator.
+func TestOnlyFailed(t *testing.T) {
+	f := begun(t, 1)
+	f.strategy.OnBreach = rollout.Pause
+	f.head["web"], f.bad["w2"] = "w2", true
+	f.rest(100)
+	if f.phase("r2") != rollout.OnHold {
+		t.Error(f.text())
+	}
 }

@@ -23,7 +23,7 @@ func (t *turn) membership(r *Rollout) {
 			t.about(r, Left, id, "it does not need the change any more")
 		}
 	}
-	if r.size(-1)+r.count(-1, MemberSkipped) == 0 {
+	if r.count(allWaves, MemberLeft) == len(r.Members) {
 		t.add(r, Event{Kind: Ended, Phase: Superseded, Why: "no target needs this change any more"})
 		return
 	}
@@ -43,7 +43,7 @@ func (t *turn) retired(r *Rollout) {
 // Such targets are free to have the change when the rollout is complete.
 func (t *turn) join(r *Rollout) {
 	last := len(r.Plan.Waves) - 1
-	if r.Phase.Final() || last == r.Wave {
+	if last == r.Wave {
 		return
 	}
 	for _, id := range sorted(t.w.Targets) {

@@ -33,10 +33,13 @@ func (r *Rollout) part(name string) bool {
 	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return c.Part == name })
 }
 
-// count returns the number of members of a wave in one of the states; wave -1 means all waves.
+// allWaves is a number of a wave that means all waves.
+const allWaves = -1
+
+// count returns the number of members of a wave in one of the states.
 func (r *Rollout) count(wave int, states ...MemberState) (n int) {
 	for _, m := range r.Members {
-		if (wave < 0 || m.Wave == wave) && slices.Contains(states, m.State) {
+		if (wave == allWaves || m.Wave == wave) && slices.Contains(states, m.State) {
 			n++
 		}
 	}
@@ -70,7 +73,7 @@ func (r *Rollout) WorstCase() int {
 	for i, w := range r.Plan.Waves {
 		most = max(most, limit(w.MaxUnavailable, r.size(i)))
 	}
-	return min(r.size(-1), tolerance(r.Plan.Strategy.MaxFailed, r.size(-1))+most)
+	return min(r.size(allWaves), tolerance(r.Plan.Strategy.MaxFailed, r.size(allWaves))+most)
 }
 
 // ids returns the members, sorted.
@@ -80,7 +83,7 @@ func (r *Rollout) ids() []ID { return slices.Sorted(maps.Keys(r.Members)) }
 // returned count, too.
 func (r *Rollout) free() int {
 	wave := r.Plan.Waves[r.Wave]
-	gone := max(0, r.failed()+r.count(-1, MemberSilent)-r.forgiven)
+	gone := max(0, r.failed()+r.count(allWaves, MemberSilent)-r.forgiven)
 	return limit(wave.MaxUnavailable, r.size(r.Wave)) - r.moving() - gone
 }
 

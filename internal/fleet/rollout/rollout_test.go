@@ -28,6 +28,9 @@ func TestGoodCommit(t *testing.T) {
 	if n := f.have("w2"); n != 1 {
 		t.Errorf("%d hosts have the new content in the first second", n)
 	}
+	if got := f.s.Rollouts["r2"].Plan.Changes; len(got) != 1 || got[0].Digest != "w2" {
+		t.Errorf("40 hosts with the same change: %v", got)
+	}
 	f.until(t, "the second content", func() bool { return f.have("w2") == 40 && f.phase("r2") == rollout.Completed })
 	if f.have("w1") != 0 {
 		t.Error(f.text())

@@ -12,6 +12,9 @@ func TestSnapshot(t *testing.T) {
 	f := begun(t, 4)
 	f.head["web"] = "w2"
 	f.step(1)
+	if _, ok := f.s.Snapshot(100); ok {
+		t.Error("there is a snapshot while a rollout is open")
+	}
 	id := f.s.Rollouts["r2"].Plan.Waves[2].Members[0]
 	f.command(t, rollout.ToSkip, id)
 	f.until(t, "the end", func() bool { return f.phase("r2").Final() })

@@ -75,3 +75,17 @@ func TestWorstCase(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress: of the wave of 2, 1 member is ready, and a skipped member does not take part.
+func TestProgress(t *testing.T) {
+	f := begun(t, 30)
+	f.strategy.Waves[1].MaxUnavailable = rollout.Amount{Number: 1}
+	f.head["web"] = "w2"
+	f.until(t, "the second wave", func() bool { return f.said(rollout.Advanced) == 3 })
+	r := f.s.Rollouts["r2"]
+	f.command(t, rollout.ToSkip, r.Plan.Waves[1].Members[0])
+	f.until(t, "a ready member", func() bool { _, ready, _ := r.Progress(1); return ready == 1 })
+	if size, _, atOnce := r.Progress(1); size != 2 || atOnce != 1 {
+		t.Errorf("%d take part, and %d at once", size, atOnce)
+	}
+}
