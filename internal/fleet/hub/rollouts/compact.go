@@ -40,7 +40,6 @@ func (l *Log) Compact(ctx context.Context) error {
 	}
 	e := records.Rollouts{Format: records.RolloutsFormat, Snapshot: &s, Contents: contents}
 	if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
-		l.reset()
 		return fmt.Errorf("cannot shorten the log of rollouts: %w", err)
 	}
 	l.sync()

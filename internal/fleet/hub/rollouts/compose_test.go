@@ -48,7 +48,7 @@ func text(a fleet.Assignment) string {
 type composition struct {
 	was, want, allowed string
 	stable, log        string // content
-	returns            string // the name of a part that returns; its content is in log
+	returns            string // the names of parts that return; their content is in log
 	get                string
 }
 
@@ -70,8 +70,8 @@ func (c composition) run() string {
 			}
 			return found, false
 		}}
-	if c.returns != "" {
-		how.returns = []rollout.Change{{Part: c.returns, Digest: has(log, c.returns)}}
+	for part := range strings.FieldsSeq(c.returns) {
+		how.returns = append(how.returns, rollout.Change{Part: part, Digest: has(log, part)})
 	}
 	give, _ := how.compose(was, *want)
 	return text(give)
@@ -97,6 +97,8 @@ func TestCompose(t *testing.T) {
 			get: "top=t1@c2 web=w1@c1 db=d2@c2"},
 		"back to none": {was: all, want: all, allowed: "top web db", log: "top=t1@c1", returns: "web",
 			get: "top=t1@c2 db=d2@c2"},
+		"back, removed modules": {was: "top=t1@c2", want: "top=t1@c2", log: "top=t1@c1 d=4@c1 c=3@c1 b=2@c1 a=1@c1",
+			returns: "d c b a", get: "top=t1@c2 a=1@c1 b=2@c1 c=3@c1 d=4@c1"},
 		"back, not ahead": {was: all, want: "top=t3@c3 web=w3@c3 db=d2@c2", allowed: "top web db", log: old,
 			returns: "web",
 			get:     "top=t1@c2 web=w1@c1 db=d2@c2"},
@@ -115,6 +117,11 @@ func TestWithdrawn(t *testing.T) {
 	was.Withdrawn = "retired"
 	if got := wants(was, *want); len(got) != 2 {
 		t.Errorf("a target that returns wants %v", got)
+	}
+	none := func(rollout.Change) (bool, string) { return false, "waits" }
+	unstable := func(string) (p fleet.Assigned, ok bool) { return p, false }
+	if got, _ := (choice{allowed: none, stable: unstable}).compose(was, *want); text(got) != "none" {
+		t.Errorf("a target that returns gets %s before it may", text(got))
 	}
 	if got := wants(want, *assignment("top=t1@c9 web=w1@c9")); got != nil {
 		t.Errorf("the same content of another commit is the change %v", got)

@@ -109,6 +109,30 @@ func TestUnreadableEntry(t *testing.T) {
 	}
 }
 
+// fillLog stores as many further entries as a snapshot needs. Of the rollouts in it, the first was aborted.
+func fillLog(t *testing.T, l *Log) {
+	t.Helper()
+	for i := range compactAfter/2 - 1 {
+		if err := l.Compact(t.Context()); err != nil || l.snapshot > 0 {
+			t.Fatalf("a short log gets a snapshot, or %v", err)
+		}
+		id := fmt.Sprintf("r%d", i+2)
+		begun(t, l, id, nil)
+		if err := l.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e := rollout.Event{Rollout: id, At: 2, Kind: rollout.Ended, Phase: rollout.Completed}
+		if i == 0 {
+			e.Phase = rollout.Aborted
+		}
+		l.state.Fold(e)
+		if err := l.store(t.Context(), []rollout.Event{e}, nil); err != nil {
+			t.Fatal(err)
+		}
+		l.end()
+	}
+}
+
 // A snapshot replaces a long log. Hubs that know the old entries, that know only some of them, and that
 // start later have the same state.
 func TestCompact(t *testing.T) {
@@ -120,26 +144,27 @@ func TestCompact(t *testing.T) {
 	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {
 		t.Fatal(err)
 	}
-	for i := range compactAfter {
-		id := fmt.Sprintf("r%d", i+2)
-		begun(t, l, id, nil)
-		if err := l.begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e := rollout.Event{Rollout: id, At: 2, Kind: rollout.Ended, Phase: rollout.Completed}
-		l.state.Fold(e)
-		if err := l.store(t.Context(), []rollout.Event{e}, nil); err != nil {
-			t.Fatal(err)
-		}
-		l.end()
-	}
+	fillLog(t, l)
 	want := phases(l)
+	behind := hubOf(t, store)
+	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToRelease, Rollout: "r1"}, 6); err != nil {
+		t.Fatal(err)
+	}
+	if err := behind.Compact(t.Context()); !errors.Is(err, fleet.ErrConflict) {
+		t.Errorf("a hub that does not know the newest entry: %v", err)
+	}
+	store.Break(fleet.ErrNoAnswer)
+	if err := l.Compact(t.Context()); !errors.Is(err, fleet.ErrNoAnswer) {
+		t.Errorf("a snapshot that cannot be stored: %v", err)
+	}
+	store.Break(nil)
 	if err := l.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, slow, store)
 	late := hubOf(t, store)
-	for name, hub := range map[string]*Log{"the leader": l, "a slow hub": slow, "a new hub": late} {
+	for i, hub := range []*Log{l, slow, late} {
+		name := []string{"the leader", "a slow hub", "a new hub"}[i]
 		if got := phases(hub); got != want {
 			t.Errorf("%s knows %.80s … instead of %.80s …", name, got, want)
 		}
@@ -147,10 +172,14 @@ func TestCompact(t *testing.T) {
 			t.Errorf("%s has another state, or old content: %v", name, hub.shown.contents)
 		}
 	}
+	read := l.read
+	if err := l.Compact(t.Context()); err != nil || l.read != read {
+		t.Errorf("a log with one entry gets another snapshot, or %v", err)
+	}
 	if n := len(late.mirror.Values()); n != 1 {
 		t.Errorf("the store has %d entries after the snapshot", n)
 	}
-	if _, err := late.Order(t.Context(), rollout.Command{Action: rollout.ToRelease, Rollout: "r1"}, 9); err != nil {
+	if _, err := late.Order(t.Context(), rollout.Command{Action: rollout.ToRelease, Rollout: "r2"}, 9); err != nil {
 		t.Error(err)
 	}
 }
@@ -169,8 +198,46 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
+	if _, err := l.Begin(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("another decision begins: %v", err)
+	}
+	if err := l.Learn(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the next entry is read during a decision: %v", err)
+	}
 	_, err = l.Order(ctx, rollout.Command{Action: rollout.ToPause, Rollout: "r1"}, 5)
 	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A long decision has several entries. Another hub has the same state after them.
+func TestLongDecision(t *testing.T) {
+	store := bustest.NewStore()
+	l := hubOf(t, store)
+	begun(t, l, "r1", nil)
+	var all []rollout.Event
+	for i := range 2*maxEvents + 1 {
+		all = append(all, rollout.Event{Rollout: "r1", Kind: rollout.Joined, Target: fleet.TargetID(fmt.Sprint("t", i))})
+	}
+	if err := l.store(t.Context(), all, map[string]fleet.Assigned{"d": {}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(l.mirror.Values()); n != 4 {
+		t.Errorf("%d entries", n)
+	}
+	l.each(func(r *rollout.Rollout, _ bool) {
+		if len(r.Members) != len(all) {
+			t.Errorf("%d members", len(r.Members))
+		}
+	})
+}
+
+// A hub that cannot read the next entry returns the error.
+func TestLearnWithoutStore(t *testing.T) {
+	store := bustest.NewStore()
+	l := hubOf(t, store)
+	store.Break(fleet.ErrNoAnswer)
+	if err := l.Learn(t.Context()); !errors.Is(err, fleet.ErrNoAnswer) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,145 @@
+package rollouts
+
+import (
+	"reflect"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/lang/query"
+)
+
+// TestHealth: only a report about the newest assignment counts.
+func TestHealth(t *testing.T) {
+	was := &fleet.Assignment{Epoch: 2, Generation: 7}
+	newest := document.Order{Epoch: 2, Generation: 7}
+	for state, want := range map[document.State]rollout.Health{
+		document.Ready: rollout.Healthy, document.Failed: rollout.Broken,
+		document.Blocked: rollout.Blocked, document.Deferred: rollout.Blocked, document.Frozen: rollout.Blocked,
+		document.Applying: rollout.Applying, document.Pending: rollout.Applying, document.Drifted: rollout.Applying,
+		document.Unresponsive: rollout.Unknown, "": rollout.Unknown,
+	} {
+		if got := health(was, document.Target{State: state, Accepted: newest}); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+		for _, other := range []document.Order{{}, {Epoch: 1, Generation: 7}, {Epoch: 2, Generation: 6}} {
+			if got := health(was, document.Target{State: state, Accepted: other}); got != rollout.Unknown {
+				t.Errorf("%s of %+v: %q", state, other, got)
+			}
+		}
+		if got := health(nil, document.Target{State: state}); got != rollout.Unknown {
+			t.Errorf("%s without an assignment: %q", state, got)
+		}
+	}
+}
+
+// TestTarget describes a target for decisions. Its health began when the hub saw it for the first time.
+func TestTarget(t *testing.T) {
+	id := fleet.TargetID("t1")
+	was := assignment("top=t1@c1 web=w1@c1")
+	d := assign.Desired{Target: fleet.Target{ID: id}, Was: was, Want: assignment("top=t1@c2 web=w2@c2"),
+		Strategy: "careful", Kept: "a freeze"}
+	f := Fleet{Now: 50, Branch: "main", Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{
+		id: {Connected: true, Contact: 40e9, State: document.Ready, Accepted: document.Order{Generation: 1}}}}
+	want := rollout.Target{Lane: "main careful", Wants: wants(was, *d.Want), Health: rollout.Healthy, Since: 50,
+		Online: true, Contact: 40, Hold: "a freeze"}
+	for _, f.Now = range []int64{50, 60} {
+		if got := f.target(d); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	was.Generation = 2
+	if got := f.target(d); got.Health != rollout.Unknown || got.Since != 60 {
+		t.Errorf("after another assignment: %+v", got)
+	}
+	was.Withdrawn = "suspended"
+	if got := f.target(d); !got.New {
+		t.Errorf("after a suspension: %+v", got)
+	}
+	d.Was = nil
+	if got := f.target(d); !got.New || len(got.Wants) != 2 {
+		t.Errorf("without an assignment: %+v", got)
+	}
+	d.Want = nil
+	if got := f.target(d); got.Lane != "" || got.Wants != nil {
+		t.Errorf("without a desired assignment: %+v", got)
+	}
+}
+
+// TestResync: a new leader waits until 95 of 100 known targets are connected, for at most 90 seconds.
+func TestResync(t *testing.T) {
+	for _, c := range []struct {
+		online, offline, never int
+		age                    int64
+		want                   bool
+	}{
+		{949, 51, 0, 0, true}, {950, 50, 0, 0, false}, {94, 6, 0, 89, true}, {94, 6, 0, 90, false}, {1, 0, 9, 0, false},
+		{0, 0, 9, 0, false}, {0, 1, 0, 0, true},
+	} {
+		f := Fleet{Now: 1000 + c.age, Up: 1000, Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{}}
+		var all []assign.Desired
+		for i := range c.online + c.offline + c.never {
+			id := fleet.TargetID(rune('a' + i))
+			all = append(all, assign.Desired{Target: fleet.Target{ID: id}})
+			if i < c.online+c.offline {
+				f.Targets[id] = document.Target{Connected: i < c.online, Contact: 1}
+			}
+		}
+		w := f.world(all)
+		if w.Resync != c.want || w.usable || w.Up != 1000 || len(w.Targets) != len(all) {
+			t.Errorf("%+v: %v", c, w.Resync)
+		}
+	}
+}
+
+// TestStrategy: a strategy of the repository has all its values, and an unknown one is the careful one.
+func TestStrategy(t *testing.T) {
+	f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "other"}, {Name: "web", MaxFailed: "1",
+		MaxSilent: "2%", MinReady: "95%", MinCoverage: "50%", MinReadyTime: 1, ProgressDeadline: 2, SilentAfter: 3,
+		WaveTimeout: 4, OnBreach: "abort", Waves: []query.StrategyWave{
+			{Name: "canary", Selected: []string{"web1"}, Size: "1", MaxUnavailable: "10%", Bake: 5},
+			{Name: "rest", All: true, MaxUnavailable: "25%"}}}}}}
+	percent := func(n int) rollout.Amount { return rollout.Amount{Number: n, Percent: true} }
+	want := rollout.Strategy{Name: "web", MaxFailed: rollout.Amount{Number: 1}, MaxSilent: percent(2),
+		MinReady: percent(95), MinCoverage: percent(50), MinReadyTime: 1, ProgressDeadline: 2, SilentAfter: 3,
+		WaveTimeout: 4, OnBreach: rollout.Abort, Waves: []rollout.WaveRule{
+			{Name: "canary", Selected: map[fleet.TargetID]bool{"t1": true}, Size: rollout.Amount{Number: 1},
+				MaxUnavailable: percent(10), Bake: 5},
+			{Name: "rest", MaxUnavailable: percent(25)}}}
+	names := map[string]fleet.TargetID{"web1": "t1", "web2": "t2"}
+	if got := f.strategy("main web", names); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := f.strategy("main gone", names); !reflect.DeepEqual(got, rollout.Careful()) {
+		t.Errorf("an unknown strategy: %+v", got)
+	}
+}
+
+func TestCause(t *testing.T) {
+	for want, r := range map[string]fleet.Revision{
+		"commit 0123456789ab: a change": {Commit: "0123456789abcdef", Subject: "a change"},
+		"commit 0123":                   {Commit: "0123"},
+	} {
+		if got := (Fleet{Head: assign.Contents{Revision: r}}).cause(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestHeldTargets: of three targets, two want what is held, on one lane.
+func TestHeldTargets(t *testing.T) {
+	s := rollout.NewState()
+	c := rollout.Change{Part: "top", Digest: "d"}
+	s.Fold(rollout.Event{Rollout: "r1", Kind: rollout.Created, Created: &rollout.Plan{Lane: "main web",
+		Changes: []rollout.Change{c}}})
+	s.Fold(rollout.Event{Rollout: "r1", Kind: rollout.Ended, Phase: rollout.Aborted})
+	want := map[string]map[fleet.TargetID]bool{"r1": {"t1": true, "t2": true}}
+	if got := heldTargets(s, rollout.World{Targets: map[fleet.TargetID]rollout.Target{
+		"t1": {Lane: "main web", Wants: []rollout.Change{{Part: "x"}, c}},
+		"t2": {Lane: "main web", Wants: []rollout.Change{c}},
+		"t3": {Lane: "main db", Wants: []rollout.Change{c}}}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
