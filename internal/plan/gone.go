@@ -201,7 +201,7 @@ func (m *forecast) comesBack(dir string) bool {
 		return f.Type == image.Directory
 	}
 	i := m.making(dir)
-	return i >= 0 && !m.passesOver(m.in.Desired[i]) && !m.onlyManages(m.in.Desired[i], "")
+	return i >= 0 && !m.passesOver(m.in.Desired[i]) && !m.onlyManages(m.in.Desired[i])
 }
 
 // awaits reports whether a restored path needs a directory that a step creates.

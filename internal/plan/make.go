@@ -41,8 +41,7 @@ func Make(in Input) (*Plan, diag.List) {
 func (m *maker) steps() {
 	if m.in.Goal != nil {
 		for _, e := range m.in.Goal.Entries {
-			_, managed := m.now[e.Addr]
-			if e.PurgedBy != "" && (managed || !m.in.Goal.Unmanaged[e.Addr.Path()]) { // a rollback purges nothing
+			if e.PurgedBy != "" && !m.restoration.givesUp(e) {
 				m.restorePurged(e)
 			}
 		}

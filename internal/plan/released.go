@@ -14,10 +14,10 @@ import (
 // run has changed.
 func (m *restoration) released(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
-	if !m.onlyManages(s, by) {
+	if !m.onlyManages(s) {
 		return false
 	}
-	c := Change{Action: Adopt, Addr: a, Step: s.Stored(), Source: s.Source,
+	c := Change{Action: Adopt, Addr: a, Step: s.Stored(), Source: s.Source, PurgedBy: by,
 		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; " +
 			"to see the difference: fettle drift"}
 	if e, applied := m.now[a]; applied {
@@ -28,6 +28,15 @@ func (m *restoration) released(s step.Step, by addr.Addr) bool {
 	m.add(c)
 	m.below(s.Path())
 	return true
+}
+
+// givesUp reports whether a rollback does not manage a purged path again: it is not managed now, and the object there
+// belongs to others. A rollback purges nothing.
+func (m *restoration) givesUp(purged journal.Entry) bool {
+	p := purged.Addr.Path()
+	_, managed := m.now[purged.Addr]
+	_, _, changed := m.foundAt(p)
+	return !managed && (m.in.Goal.Unmanaged[p] || !changed && m.onlyManages(purged.Step))
 }
 
 // directoryThen returns the image of a directory after the run to restore, if it does not exist now. A

@@ -33,16 +33,13 @@ func TestOnlyManagedAgain(t *testing.T) {
 		m := planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 		m.in.Rules = fixed{}
 		c.change(m)
-		if got := m.onlyManages(m.in.Desired[0], ""); got != c.want {
+		if got := m.onlyManages(m.in.Desired[0]); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
 	m := planner("RM /d/f", "PKG db").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules = fixed{}
-	if m.onlyManages(m.in.Desired[0], "file:/d") {
-		t.Error("a purged path belongs to its directory")
-	}
-	if m.onlyManages(m.in.Desired[1], "") {
+	if m.onlyManages(m.in.Desired[1]) {
 		t.Error("a package is not a path")
 	}
 }
@@ -71,6 +68,45 @@ func TestReleasedPaths(t *testing.T) {
 	m.in.Rules = fixed{}
 	if m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 0 {
 		t.Errorf("as its step wants it: %+v", m.p.Changes)
+	}
+}
+
+// TestPurgedPathsOfOthers: a rollback does not remove an object from a path that was purged, and that no run has
+// changed since. It manages the path again only if it is managed now.
+func TestPurgedPathsOfOthers(t *testing.T) {
+	for what, c := range map[string]struct {
+		change  func(m *maker)
+		givesUp bool
+		planned Action
+	}{
+		"not managed": {func(*maker) {}, true, ""},
+		"managed now": {func(m *maker) { m.now["file:/d/f"] = entryOf("MKDIR /d/f", nil) }, false, Adopt},
+		"absent":      {func(m *maker) { m.is("/d/f", image.Absent) }, false, Adopt},
+		"changed by a run": {func(m *maker) {
+			m.in.Goal.FilesBefore["/d/f"] = image.File{Type: image.Absent}
+		}, false, Restore},
+		"released and changed": {func(m *maker) {
+			m.is("/d/f", image.Absent).in.Goal.Unmanaged = map[string]bool{"/d/f": true}
+		}, true, ""},
+	} {
+		m := planner("MKDIR /d purge=true").rollsBack().is("/d/f", image.Directory)
+		e := entryOf("RM /d/f", pathOf(image.Directory))
+		e.PurgedBy = "file:/d"
+		m.in.Rules, m.in.Goal.Entries, m.in.Desired = fixed{}, []journal.Entry{e}, nil
+		c.change(m)
+		if got := m.restoration.givesUp(e); got != c.givesUp {
+			t.Errorf("%s: gives up: %t", what, got)
+		}
+		m.steps()
+		var got Action
+		for _, c := range m.p.Changes {
+			if got = c.Action; c.PurgedBy != "file:/d" {
+				t.Errorf("%s: %+v", what, c)
+			}
+		}
+		if got != c.planned {
+			t.Errorf("%s: %q", what, got)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (m *forecast) passesOver(s step.Step) bool {
 }
 
 // onlyManages reports whether released applies to a step.
-func (m *forecast) onlyManages(s step.Step, by addr.Addr) bool {
+func (m *forecast) onlyManages(s step.Step) bool {
 	a := s.Addr()
 	if m.in.Goal != nil && isPath(a) && m.in.Goal.Unmanaged[s.Path()] {
 		return true
@@ -23,7 +23,7 @@ func (m *forecast) onlyManages(s step.Step, by addr.Addr) bool {
 	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
 		return false
 	}
-	return by == "" && m.differsByOthers(s) // a purged path belongs to its directory
+	return m.differsByOthers(s)
 }
 
 // differsByOthers reports whether a path that no run since the goal has changed differs from its step.

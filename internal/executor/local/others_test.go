@@ -135,3 +135,24 @@ func TestFileInPlaceOfADirectoryInWhichAFileReturns(t *testing.T) {
 		t.Errorf("the plan: %v", err)
 	}
 }
+
+// TestSecondRollbackToAPurgedDirectoryOfOthers: a rollback left a purged directory with a file of others, and the next
+// list changed nothing in it. A second rollback leaves the file too.
+func TestSecondRollbackToAPurgedDirectoryOfOthers(t *testing.T) {
+	const purge = "MKDIR /t purge=true\n"
+	for name, next := range map[string]string{"declared": purge + "MKDIR /t/d\n", "released": ""} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mkdirs("/t/d")
+			w.applies(purge+beside, nil)
+			w.applies(purge+"MKDIR /t/d\n"+beside, nil)
+			w.write("/t/d/f", "theirs\n")
+			w.back(1, false, "")
+			w.applies(next+beside, nil)
+			for _, to := range []int{3, 0} {
+				w.back(to, false, "")
+				w.holds("/t/d/f", "\ntheirs")
+			}
+		})
+	}
+}
