@@ -136,18 +136,33 @@ type lookAt func(path string) (image.File, error)
 // absent, and fettle does not own them now. Other users have changed them, or paths in them,
 // since the last run that changed them. The rollback would remove data of these users. It leaves the whole
 // directory: the origin of an unmanaged path in it is known only if the directory is removed in one piece.
-// An owned directory is left too if a step or a purge of the goal removed it with everything in it.
+// An owned directory is left too if a step or a purge of the goal removed it with everything in it. A directory that
+// the rollback only manages again keeps the paths that fettle does not own: its removal stores them as its origin.
 func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal []journal.Entry) map[string]bool {
-	out, owned := map[string]bool{}, ownedPaths(now)
+	out, owned, kept := map[string]bool{}, ownedPaths(now), x.leftThen(found, now, goal)
 	for _, at := range slices.Sorted(maps.Keys(found)) { // a directory before its content
 		if found[at].Type != image.Absent {
 			continue
 		}
 		free := !owned[at]
-		if free && (p.changedSince(at, x.lookFile) || leftAbove(out, at)) ||
+		if free && (p.changedSince(at, x.lookFile) || leftAbove(out, at) || leftAbove(kept, at)) ||
 			(free || removed(goal, at)) && x.changedIn(at, p, owned) {
 			out[at] = true
 			delete(found, at)
+		}
+	}
+	return out
+}
+
+// leftThen returns the directories that must be absent, that the run of the goal left, and that no run since has
+// changed. They are not managed now.
+func (x *planner) leftThen(found map[string]image.File, now, goal []journal.Entry) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range goal {
+		at := e.Addr.Path()
+		managed := slices.ContainsFunc(now, func(o journal.Entry) bool { return o.Addr == e.Addr })
+		if _, changed := found[at]; mustBeAbsent(e) && !changed && !managed && x.isDir(at) {
+			out[at] = true
 		}
 	}
 	return out

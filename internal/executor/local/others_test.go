@@ -156,3 +156,20 @@ func TestSecondRollbackToAPurgedDirectoryOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestOriginInAForbiddenDirectory: a rollback left a directory that must be absent, because others had a file in it.
+// After a rollback to the origin, a second one only manages the directory again, so it keeps what was restored.
+func TestOriginInAForbiddenDirectory(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t/d")
+	w.write("/t/d/f", "old\n")
+	w.applies("RM /t/d\n"+beside, nil)
+	w.applies(beside, nil)
+	w.applies("MKDIR /t/d purge=true\nMKDIR /t/d/e\n"+beside, nil)
+	w.write("/t/d/e/g", "theirs\n")
+	for _, to := range []int{1, 0, 4, 0} {
+		w.back(to, false, "")
+		w.holds("/t/d/e/g", "\ntheirs")
+	}
+	w.holds("/t/d/f", "\nold")
+}

@@ -26,7 +26,7 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if h.belowOthers(to, p, left) && !h.leftToOthers(to, p) {
 			allowed = append(allowed, Leaf{})
 		}
-		if h.inLeft(to, p, found) || h.goal(to)[p].Type == 0 && h.Last().List.forbids(p) {
+		if h.inLeft(to, p, found) || h.goal(to)[p].Type == 0 && (h.Last().List.forbids(p) || h.inForbidden(to, p)) {
 			allowed = append(allowed, found[p])
 		}
 		if inCreated(p, found, left) {
@@ -144,6 +144,17 @@ func (h *History) inLeft(to int, p string, found Tree) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
 		free := h.released(d) || h.ListAt(to).decides(d)
 		if h.goal(to)[d].Type == 0 && free && h.holdsOthers(d, max(h.at(to), 0), found) || h.leftToOthers(to, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// inForbidden reports whether a path is in a directory that must be absent at the goal, and that an earlier rollback
+// left there to others. If it was released since, the rollback may leave what it has now.
+func (h *History) inForbidden(to int, p string) bool {
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if h.goal(to)[d].Type == 'd' && h.ListAt(to).forbids(d) && h.released(d) {
 			return true
 		}
 	}
