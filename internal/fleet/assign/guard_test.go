@@ -294,12 +294,12 @@ func TestHowManyMayBePinned(t *testing.T) {
 		}
 		g.push("fix", "top=2", "web=2@role=a")
 		for i := range c.bound {
-			g.pin(i, "fix", 0)
+			g.pin(c.targets-1-i, "fix", 0)
 		}
 		if out := g.compute(); len(out.Assignments) != c.bound || digestOf(out, assign.TooManyPinned) != "" {
 			t.Errorf("%+v: %d targets get what they are pinned to, %+v", c, len(out.Assignments), out.Alarms)
 		}
-		g.pin(c.bound, "fix", 0)
+		g.pin(c.targets-1-c.bound, "fix", 0)
 		g.push("fix", "top=3", "web=3@role=a")
 		if out := g.compute(); len(out.Assignments) != c.bound || digestOf(out, assign.TooManyPinned) == "" {
 			t.Errorf("%+v, and one more: %d targets get something new, %+v", c, len(out.Assignments), out.Alarms)

@@ -73,9 +73,6 @@ func (c *computation) boundPins() {
 			fresh = append(fresh, d)
 		}
 	}
-	if len(pinned) <= bound || len(fresh) == 0 {
-		return
-	}
 	digest := setDigest("pins", ids(pinned))
 	if c.approved(digest) {
 		return
