@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/journal"
@@ -69,5 +70,30 @@ func TestFullStore(t *testing.T) {
 		if !errors.Is(err, full) || there {
 			t.Errorf("object %d: %v, and the host is changed: %v", n, err, there)
 		}
+	}
+}
+
+// unlisted is a file system whose directories cannot be read after an error is set.
+type unlisted struct {
+	host.FS
+	err error
+}
+
+func (u *unlisted) ReadDir(p string) ([]string, error) {
+	if u.err != nil {
+		return nil, u.err
+	}
+	return u.FS.ReadDir(p)
+}
+
+// TestRecoverWithoutJournal: if the runs cannot be listed, it is unknown whether one was interrupted.
+func TestRecoverWithoutJournal(t *testing.T) {
+	files := &unlisted{FS: newWorld(t).st}
+	s, err := journal.OpenWith(files, journal.Options{Ballast: -1})
+	must(t, err)
+	files.err = errors.New("the disk is broken")
+	r := apply.Runner{Store: s}
+	if _, _, err := r.Recover(t.Context()); !errors.Is(err, files.err) {
+		t.Errorf("%v", err)
 	}
 }
