@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,7 +55,7 @@ func TestHandshakeLimiter(t *testing.T) {
 			alert.Op == "remote error" || !errors.Is(client, io.EOF) {
 			t.Errorf("the hub says %v, and the agent gets %v", server, client)
 		}
-		time.Sleep(passFor)
+		time.Sleep(ownFor)
 		synctest.Wait()
 		if _, err := try(s, over); !errors.Is(err, errOver) {
 			t.Errorf("those who do not go on keep others out: %v", err)
@@ -117,10 +118,46 @@ func TestHandshakeLimiterIsFair(t *testing.T) {
 		if want := []string{"192.0.2.2", "192.0.2.2", "192.0.2.1", "192.0.2.1"}; !slices.Equal(turns, want) {
 			t.Errorf("turns of %v instead of %v", turns, want)
 		}
-		time.Sleep(2 * passFor)
+		time.Sleep(2 * ownFor)
 		synctest.Wait()
 		if len(s.running) != 0 || len(s.queue) != 0 || s.free != 4 {
 			t.Errorf("all have ended, and remain: %+v", s)
+		}
+	})
+}
+
+// If a hub is slow, thousands of agents of one address do not take turns from each other: otherwise
+// all handshakes would run at once, and none would end in time. Another address takes a slow turn.
+func TestHandshakeLimiterOfASlowHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHandshakeLimiter(4, time.Hour)
+		var running, most, done atomic.Int64
+		for range 20 {
+			go func() {
+				free, err := s.admit(t.Context(), far{from: "192.0.2.1"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(ownFor*time.Duration(1+done.Add(1)%4)/2 - 1) // at most twice ownFor
+				running.Add(-1)
+				s.authenticated(far{from: "192.0.2.1"})
+				free()
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(passFor / 2)
+		began := time.Now()
+		free, err := s.admit(t.Context(), far{from: "192.0.2.2"})
+		if waited := time.Since(began); err != nil || waited > passFor {
+			t.Errorf("another address waited for %s: %v", waited, err)
+		}
+		free()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if most.Load() > 5 || done.Load() != 20 || len(s.running) != 0 || len(s.slow) != 0 || s.free != 4 {
+			t.Errorf("%d handshakes ran at once, %d ended; %+v", most.Load(), done.Load(), s)
 		}
 	})
 }

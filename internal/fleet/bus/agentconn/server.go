@@ -163,7 +163,11 @@ func (d *Server) admit(c net.Conn) (fleet.TargetID, error) {
 	if epoll.HungUp(socketOf(c)) { // the client gave up while it waited
 		return "", net.ErrClosed
 	}
-	return d.identify(ctx, c)
+	id, err := d.identify(ctx, c)
+	if err == nil {
+		d.config.HandshakeLimiter.authenticated(c)
+	}
+	return id, err
 }
 
 func (d *Server) identify(ctx context.Context, c net.Conn) (fleet.TargetID, error) {
