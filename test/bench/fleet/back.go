@@ -11,13 +11,15 @@ import (
 	"time"
 )
 
-// restart is the result after the hub was killed and started again.
-type restart struct {
-	ready  time.Duration // until the hub answered requests of users
-	last   time.Duration // until the last agent was connected
-	peak   int           // number of connections in the busiest second
-	failed int           // failed attempts
-	cpu    time.Duration // CPU time of the hub until then
+// contact is the result after all agents have connected.
+type contact struct {
+	ready   time.Duration // until the hub answered requests of users
+	last    time.Duration // until the last agent was connected
+	busiest int           // number of connections in the busiest second
+	failed  int           // failed attempts
+	refused int           // of these, attempts that the hub ended
+	cpu     time.Duration // CPU time of the hub until its views showed all agents
+	memory  int64         // largest resident memory of the hub until then
 }
 
 // rebuilt is the result after the hub lost its data. Times are measured from its start.
@@ -29,19 +31,43 @@ type rebuilt struct {
 }
 
 // restart kills the hub and starts it again.
-func (b *bench) restart(ctx context.Context) error {
+func (b *bench) restart(ctx context.Context) (err error) {
+	b.out.again, err = b.startAgain(ctx)
+	b.say("all reconnected: %+v", b.out.again)
+	return err
+}
+
+// besiege is restart while other addresses attack the hub.
+func (b *bench) besiege(ctx context.Context) (err error) {
+	if b.attackers == 0 {
+		return nil
+	}
+	attack, end := context.WithCancel(ctx)
+	wait := besiege(attack, b.attackers, []string{b.hub.api, b.hub.bus})
+	b.out.besieged, err = b.startAgain(ctx)
+	end()
+	b.say("all reconnected during an attack with %d connections: %+v", wait(), b.out.besieged)
+	return err
+}
+
+func (b *bench) startAgain(ctx context.Context) (c contact, err error) {
 	if err := b.kill(ctx); err != nil {
-		return err
+		return c, err
 	}
 	if err := b.swarm.begin(ctx); err != nil {
-		return err
+		return c, err
 	}
 	began := time.Now()
 	if err := b.hub.start(ctx); err != nil {
-		return err
+		return c, err
 	}
-	r := restart{ready: time.Since(began)}
-	c, err := b.swarm.await(ctx, "all agents to come back", func(c Counts) bool { return c.Up == b.n })
+	c.ready = time.Since(began)
+	return c, b.contact(ctx, &c)
+}
+
+// contact waits until all agents are connected, and the views of the hub show it.
+func (b *bench) contact(ctx context.Context, c *contact) error {
+	n, err := b.swarm.await(ctx, "all agents to connect", func(c Counts) bool { return c.Up == b.n })
 	if err != nil {
 		return err
 	}
@@ -49,13 +75,14 @@ func (b *bench) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.last, r.peak, r.failed = m.Up[len(m.Up)-1], busiest(m.Up), c.Tries
+	c.last, c.busiest, c.failed, c.refused = m.Up[len(m.Up)-1], busiest(m.Up), n.Tries, n.Refused
 	if err := b.known(ctx); err != nil {
 		return err
 	}
-	r.cpu, err = b.hub.cpu()
-	b.out.again = r
-	b.say("all reconnected after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
+	if c.cpu, err = b.hub.cpu(); err != nil {
+		return err
+	}
+	c.memory, err = b.hub.peak()
 	return err
 }
 

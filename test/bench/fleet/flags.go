@@ -20,6 +20,8 @@ type settings struct {
 	rest              time.Duration
 	patience, most    time.Duration
 	limits            bool
+	attackers         int
+	descriptors       int // the limit of open files of the hub; 0 is the limit of this process
 	files             int // the maximum of open files of a process
 	short             int // this maximum, if it reduced a number of agents
 }
@@ -33,9 +35,11 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&s.fettle, "fettle", "bin/fettle", "the fettle to measure")
 	f.StringVar(&s.date, "date", os.Getenv("BENCH_DATE"), "the date that the page shows; or BENCH_DATE")
 	f.StringVar(&s.out, "out", "docs", "directory for performance-fleet.md; empty writes none")
-	f.StringVar(&agents, "agents", "1000,5000,20000", "numbers of agents")
+	f.StringVar(&agents, "agents", "1000,2000,5000,20000", "numbers of agents")
 	f.IntVar(&s.modules, "modules", 50, "modules that each agent has")
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
+	f.IntVar(&s.attackers, "attackers", 1500, "connections of attackers while agents reconnect; 0 skips this part")
+	f.IntVar(&s.descriptors, "descriptors", 0, "how many files the hub may open; 0 is as many as allowed")
 	f.DurationVar(&s.rest, "rest", 150*time.Second,
 		"how long nothing happens while memory is read: the median of the second half counts, since a hub gives back what it does not use every two minutes")
 	f.DurationVar(&s.patience, "patience", 15*time.Minute, "how long any part may take")

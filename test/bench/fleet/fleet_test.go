@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s",
-		"-limits=false", "-out", "", "-date", "2026-01-31"})
+		"-limits=false", "-attackers", "0", "-out", "", "-date", "2026-01-31"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,50 @@ func TestFleet(t *testing.T) {
 	got := report(s, []result{r}, []machine.Fact{{Name: "date", Value: "2026-01-31"}})
 	if !strings.Contains(got, "| 20 agents |") && n == 20 || !strings.Contains(got, "- date: 2026-01-31") {
 		t.Errorf("the page is\n%s", got)
+	}
+}
+
+// TestOneAddress: more agents of one address than the hub has places for strangers connect, and
+// reconnect after it was killed. The hub refuses none of them. An attack from other addresses does not
+// stop them. The same with thousands is make bench-fleet.
+func TestOneAddress(t *testing.T) {
+	needs.Program(t, "git")
+	bin := filepath.Join(t.TempDir(), "fettle")
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
+		t.Fatal(err)
+	}
+	s, err := parseFlags([]string{"-fettle", bin, "-modules", "1", "-descriptors", "400", "-attackers", "100"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.files = 4000
+	b := &bench{settings: s, n: 100, base: t.TempDir(), out: result{n: 100}}
+	unrefused := func(context.Context) error {
+		if said := b.hub.said(); strings.Contains(said, "refused a connection") {
+			return errors.New("the hub refused agents")
+		}
+		return nil
+	}
+	if err := b.run(t.Context(), b.restart, unrefused, b.besiege, b.once); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]contact{"first": b.out.met, "again": b.out.again, "besieged": b.out.besieged} {
+		t.Logf("%s: %+v", what, c)
+		if c.refused > 0 && what != "besieged" || c.cpu <= 0 || c.memory <= 0 {
+			t.Errorf("%s: %+v", what, c)
+		}
+	}
+}
+
+func TestEndedByHub(t *testing.T) {
+	for why, want := range map[string]bool{
+		"dial tcp 127.0.0.1:1: connect: connection refused": false, "dial tcp 127.0.0.1:1: i/o timeout": false,
+		"context deadline exceeded": false, "write: use of closed network connection": false,
+		"EOF": true, "read: connection reset by peer": true, "the hub refused this agent": true,
+	} {
+		if endedByHub(why) != want {
+			t.Errorf("%s: %t", why, !want)
+		}
 	}
 }
 

@@ -25,15 +25,17 @@ import (
 type hub struct {
 	program  string
 	base     string // of all directories
+	api, bus string // addresses
 	url      string
 	secret   string // of hooks
+	files    int    // the limit of open files; 0 is the limit of this process
 	ask      *client.Client
 	log      *os.File
 	*process // nil while the hub is not running
 }
 
 // newHub prepares a hub for a repository, and does not start it.
-func newHub(program, base, repository string) (*hub, error) {
+func newHub(program, base, repository string, files int) (*hub, error) {
 	api, err1 := freeAddress()
 	bus, err2 := freeAddress()
 	log, err3 := os.Create(filepath.Join(base, "hub.log"))
@@ -42,7 +44,7 @@ func newHub(program, base, repository string) (*hub, error) {
 			return nil, err
 		}
 	}
-	h := &hub{program: program, base: base, url: "https://" + api, log: log}
+	h := &hub{program: program, base: base, api: api, bus: bus, url: "https://" + api, files: files, log: log}
 	init := exec.Command(program, "hub", "init", "--fleet", "bench", "--name", "hub1", "--dir", h.dir(), "--address",
 		"127.0.0.1",
 		"--api", api, "--bus", bus, "--repository", "file://"+repository, "--poll", "1h")
@@ -63,7 +65,11 @@ func (h *hub) socket() string { return filepath.Join(h.base, "hub.sock") }
 
 // start starts the hub, and returns when it answers.
 func (h *hub) start(ctx context.Context) error {
-	cmd := exec.Command(h.program, "hub", "run", "--dir", h.dir(), "--socket", h.socket())
+	argv := []string{h.program, "hub", "run", "--dir", h.dir(), "--socket", h.socket()}
+	if h.files > 0 {
+		argv = append([]string{"sh", "-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(h.files)}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = h.log
 	p, _, err := startProcess(cmd)
 	if err != nil {

@@ -26,9 +26,11 @@ type result struct {
 	idle       float64       // CPU time while idle, as a fraction of one CPU
 	commits    []commit
 	disk       map[string]int64 // by part, bytes
-	again      restart
-	lost       rebuilt // after all data except keys and settings was deleted
-	restored   rebuilt // after its directory was restored from an old backup
+	met        contact          // the first connections
+	again      contact          // after kill -9 and a start
+	besieged   contact          // the same during an attack
+	lost       rebuilt          // after all data except keys and settings was deleted
+	restored   rebuilt          // after its directory was restored from an old backup
 	tls, bus   limit
 }
 
@@ -62,7 +64,7 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 		err = b.limits(ctx)
 	}
 	if err == nil {
-		err = b.all(ctx)
+		err = b.run(ctx, b.save, b.push, b.atRest, b.weigh, b.restart, b.besiege, b.lose, b.restore, b.once)
 	}
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
@@ -88,7 +90,11 @@ func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s %6d  %s\n", time.Now().Format("15:04:05"), b.n, fmt.Sprintf(format, args...))
 }
 
-func (b *bench) all(ctx context.Context) (err error) {
+// step is a part of the measurement.
+type step func(context.Context) error
+
+// run connects all agents to a hub, and then takes some steps.
+func (b *bench) run(ctx context.Context, steps ...step) (err error) {
 	if b.site, err = newSite(filepath.Join(b.base, "site"), b.modules); err != nil {
 		return err
 	}
@@ -96,7 +102,7 @@ func (b *bench) all(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.hub, err = newHub(b.fettle, b.base, b.site.dir); err != nil {
+	if b.hub, err = newHub(b.fettle, b.base, b.site.dir, b.descriptors); err != nil {
 		return err
 	}
 	defer b.hub.close()
@@ -108,10 +114,8 @@ func (b *bench) all(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.swarm.close()
-	for _, step := range []func(context.Context) error{
-		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.save, b.push, b.atRest, b.weigh,
-		b.restart, b.lose, b.restore, b.once,
-	} {
+	steps = append([]step{b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }}, steps...)
+	for _, step := range steps {
 		limited, end := context.WithTimeout(ctx, b.patience)
 		err := step(limited)
 		end()
@@ -142,6 +146,10 @@ func (b *bench) first(ctx context.Context, commit string) error {
 	if err := b.swarm.want(ctx, commit, b.modules); err != nil {
 		return err
 	}
+	before, err := b.hub.cpu()
+	if err != nil {
+		return err
+	}
 	if err := b.swarm.start(ctx); err != nil {
 		return err
 	}
@@ -150,8 +158,12 @@ func (b *bench) first(ctx context.Context, commit string) error {
 		return err
 	}
 	b.out.first = times[len(times)-1]
-	b.say("all have their first assignment after %s", b.out.first)
-	return b.known(ctx)
+	if err := b.contact(ctx, &b.out.met); err != nil {
+		return err
+	}
+	b.out.met.cpu -= before
+	b.say("all have their first assignment after %s: %+v", b.out.first, b.out.met)
+	return nil
 }
 
 // known waits until all agents are in sync according to the views of the hub.

@@ -53,6 +53,9 @@ func (p *process) memory() (int64, error) { return p.status("RssAnon:") }
 // resident is all that it has in memory, in bytes.
 func (p *process) resident() (int64, error) { return p.status("VmRSS:") }
 
+// peak returns the largest resident memory so far, in bytes.
+func (p *process) peak() (int64, error) { return p.status("VmHWM:") }
+
 func (p *process) status(line string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -20,6 +20,10 @@ a key, a certificate and a link over mutual TLS. Thousands of agents share a pro
 they do not change their hosts. They enrol through the hub's HTTPS. They have the content of their
 first assignment without fetching it, and fetch the changes of later commits.
 
+All agents have one address, as behind NAT. Each time that the hub is killed, they all reconnect. This is repeated
+while 64 other addresses attack the hub: they replace each connection that it closes. Half of the attackers
+send nothing, and half begin a handshake and do not end it. The attack has %d connections.
+
 At the end the hub is killed, and its data is deleted except its settings, keys and fleet CA.
 Then it is killed again, and its directory is restored from a backup that is older than all commits.
 Each time a commit is made while the hub is stopped, and the time counts from its start. Each agent
@@ -44,18 +48,17 @@ type row struct {
 }
 
 // rows are the lines of the table.
-func rows() []row {
+func rows() []row { return slices.Concat(commitRows(), contactRows(), rebuildRows()) }
+
+// commitRows are the lines about the idle hub and about commits.
+func commitRows() []row {
 	return []row{
 		{"**memory of the hub per agent**, KB", "≤ 40",
 			func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
 		{"TLS alone, per connection, KB", "", func(r result) string { return kilobytes(r.tls.memory) }},
 		{"the bus alone, per link, KB", "", func(r result) string { return kilobytes(r.bus.memory) }},
-		{"resident memory of the hub, MB", "", func(r result) string {
-			return fmt.Sprintf("%.0f",
-				float64(r.resident)/(1<<20))
-		}},
-		{"memory of the hub before the first agent, MB", "",
-			func(r result) string { return fmt.Sprintf("%.0f", float64(r.empty)/(1<<20)) }},
+		{"resident memory of the hub, MB", "", func(r result) string { return megabytes(r.resident) }},
+		{"memory of the hub before the first agent, MB", "", func(r result) string { return megabytes(r.empty) }},
 		{"**CPU of the idle hub**, % of one", "", func(r result) string { return fmt.Sprintf("%.1f", 100*r.idle) }},
 		{"**from a commit until the last agent has applied it**, s", "1,000 in 3, 10,000 in 20", func(r result) string {
 			return seconds(middle(r, func(c commit) time.Duration { return c.last }))
@@ -72,15 +75,36 @@ func rows() []row {
 			c := r.commits[len(r.commits)-1]
 			return fmt.Sprintf("%.0f", c.reports/c.known.Seconds())
 		}},
+	}
+}
+
+// contactRows are the lines about agents that reconnect.
+func contactRows() []row {
+	return []row{
 		{"**after kill -9 and a start, until all agents are connected**, s", "≤ 60",
 			func(r result) string { return seconds(r.again.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.again.ready) }},
-		{"agents in the busiest second", "", func(r result) string { return fmt.Sprint(r.again.peak) }},
+		{"agents in the busiest second", "", func(r result) string { return fmt.Sprint(r.again.busiest) }},
 		{"failed attempts per agent", "", func(r result) string {
 			return fmt.Sprintf("%.1f",
 				float64(r.again.failed)/float64(r.n))
 		}},
+		{"of these, ended by the hub", "0", func(r result) string { return fmt.Sprint(r.again.refused) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.again.cpu) }},
+		{"peak memory of the hub meanwhile, MB", "", func(r result) string { return megabytes(r.again.memory) }},
+		{"**the same during an attack from other addresses**, s", "",
+			func(r result) string { return seconds(r.besieged.last) }},
+		{"attempts that the hub ended, per agent", "", func(r result) string {
+			return fmt.Sprintf("%.1f", float64(r.besieged.refused)/float64(r.n))
+		}},
+		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.besieged.cpu) }},
+		{"peak memory of the hub meanwhile, MB", "", func(r result) string { return megabytes(r.besieged.memory) }},
+	}
+}
+
+// rebuildRows are the lines about a hub that lost its data, and about enrolment and the disk.
+func rebuildRows() []row {
+	return []row{
 		{"**after the store was deleted, until all agents are in sync**, s", "1,000 in 60",
 			func(r result) string { return seconds(r.lost.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.lost.ready) }},
@@ -97,7 +121,12 @@ func rows() []row {
 			return fmt.Sprintf("%.0f",
 				float64(r.n)/r.enrol.Seconds())
 		}},
-		{"from the first connection until all agents are in sync, s", "", func(r result) string { return seconds(r.first) }},
+		{"from the first connection until all agents are connected, s", "",
+			func(r result) string { return seconds(r.met.last) }},
+		{"until all agents are in sync, s", "", func(r result) string { return seconds(r.first) }},
+		{"attempts that the hub ended", "0", func(r result) string { return fmt.Sprint(r.met.refused) }},
+		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.met.cpu) }},
+		{"peak memory of the hub meanwhile, MB", "", func(r result) string { return megabytes(r.met.memory) }},
 		{"**disk of the hub per target**, KB", "≤ 8",
 			func(r result) string { return kilobytes(float64(sum(r.disk)) / float64(r.n)) }},
 	}
@@ -112,6 +141,7 @@ func middle(r result, of func(commit) time.Duration) time.Duration {
 }
 
 func kilobytes(b float64) string     { return fmt.Sprintf("%.1f", b/1024) }
+func megabytes(b int64) string       { return fmt.Sprintf("%.0f", float64(b)/(1<<20)) }
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 func sum(of map[string]int64) (n int64) {
 	for _, v := range of {
@@ -123,7 +153,7 @@ func sum(of map[string]int64) (n int64) {
 // report is docs/performance-fleet.md.
 func report(s settings, all []result, facts []machine.Fact) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, introduction, s.modules)
+	fmt.Fprintf(&t, introduction, s.modules, s.attackers)
 	if s.short > 0 {
 		fmt.Fprintf(&t, "A process may open %d files on this host. A hub opens one for each agent, and one more while the agent\nfetches content: this limits the largest fleet.\n\n", s.short)
 	}

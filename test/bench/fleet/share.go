@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"net"
 	"net/rpc"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,8 +39,10 @@ type Enrolling struct {
 }
 
 // Counts are numbers of agents: in sync in this round, and connected now. Tries are failed attempts to
-// connect, Unfetched failed attempts to fetch content.
-type Counts struct{ Done, Up, Tries, Unfetched int }
+// connect: the hub ended Refused of these attempts. Other attempts found no hub, or exceeded their time
+// limit.
+// Unfetched are failed attempts to fetch content.
+type Counts struct{ Done, Up, Tries, Refused, Unfetched int }
 
 // Moments are when agents were in sync, from the beginning of the round, and when they
 // connected, from the beginning of the watch. Twice says which assignments had a number that
@@ -55,13 +60,14 @@ type round struct {
 
 // Share is a part of the agents, in this process. The parent process calls its exported methods.
 type Share struct {
-	nodes  []*node
-	wanted atomic.Pointer[round]
-	failed atomic.Int64  // fetches
-	slots  chan struct{} // for fetches
-	up     atomic.Int64  // connected now
-	tries  atomic.Int64  // attempts to connect that failed
-	seed   maphash.Seed  // of digests of assignments
+	nodes   []*node
+	wanted  atomic.Pointer[round]
+	failed  atomic.Int64  // fetches
+	slots   chan struct{} // for fetches
+	up      atomic.Int64  // connected now
+	tries   atomic.Int64  // attempts to connect that failed
+	refused atomic.Int64  // of these, attempts that the hub ended
+	seed    maphash.Seed  // of digests of assignments
 
 	mu    sync.Mutex
 	seen  Moments
@@ -162,6 +168,7 @@ func (s *Share) Watch(now time.Time, _ *bool) error {
 	defer s.mu.Unlock()
 	s.seen.Up, s.watch = nil, now
 	s.tries.Store(0)
+	s.refused.Store(0)
 	return nil
 }
 
@@ -182,7 +189,7 @@ func (s *Share) Want(w Wanted, _ *bool) error {
 func (s *Share) Count(_ bool, c *Counts) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*c = Counts{len(s.seen.Done), int(s.up.Load()), int(s.tries.Load()), int(s.failed.Load())}
+	*c = Counts{len(s.seen.Done), int(s.up.Load()), int(s.tries.Load()), int(s.refused.Load()), int(s.failed.Load())}
 	return nil
 }
 
@@ -221,11 +228,23 @@ func (s *Share) connected(up bool) {
 	s.seen.Up = append(s.seen.Up, time.Since(s.watch))
 }
 
-// warned hears what members say: of interest are attempts that failed.
+// warned counts the failed attempts to connect among the messages of members.
 func (s *Share) warned(text string) {
-	if strings.HasPrefix(text, "cannot connect") {
-		s.tries.Add(1)
+	if !strings.HasPrefix(text, "cannot connect") {
+		return
 	}
+	s.tries.Add(1)
+	if endedByHub(text) {
+		s.refused.Add(1)
+	}
+}
+
+// endedByHub reports whether a running hub ended the failed attempt.
+func endedByHub(text string) bool {
+	return !slices.ContainsFunc([]string{
+		syscall.ECONNREFUSED.Error(),                                       // the hub was not running
+		"timeout", context.DeadlineExceeded.Error(), net.ErrClosed.Error(), // the time limit of the agent
+	}, func(why string) bool { return strings.Contains(text, why) })
 }
 
 // fetch gets what is missing from the hub.

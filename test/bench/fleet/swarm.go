@@ -166,7 +166,8 @@ func (s *swarm) count(ctx context.Context) (sum Counts, err error) {
 		if err := p.call(ctx, "Count", true, &c); err != nil {
 			return sum, err
 		}
-		sum = Counts{sum.Done + c.Done, sum.Up + c.Up, sum.Tries + c.Tries, sum.Unfetched + c.Unfetched}
+		sum = Counts{sum.Done + c.Done, sum.Up + c.Up, sum.Tries + c.Tries, sum.Refused + c.Refused,
+			sum.Unfetched + c.Unfetched}
 	}
 	return sum, nil
 }
