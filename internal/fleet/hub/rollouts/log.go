@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -132,9 +133,16 @@ func (l *Log) Order(ctx context.Context, c rollout.Command, now int64) ([]rollou
 	}
 }
 
+// decisionTime limits how long a command waits for another decision. A decision takes longer only if the store does
+// not answer, and the command would wait for the store again.
+const decisionTime = 3 * time.Second
+
 func (l *Log) order(ctx context.Context, c rollout.Command, now int64) ([]rollout.Event, error) {
-	if err := l.begin(ctx); err != nil {
-		return nil, err
+	waiting, done := context.WithTimeout(ctx, decisionTime)
+	err := l.begin(waiting)
+	done()
+	if err != nil {
+		return nil, fmt.Errorf("%w, so nothing was changed: %w", err, fleet.ErrNoAnswer)
 	}
 	defer l.end()
 	events, err := l.state.Order(c, now)
