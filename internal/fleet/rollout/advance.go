@@ -14,6 +14,9 @@ func (t *turn) advance(r *Rollout) {
 		return
 	}
 	if why := r.lacks(); why != "" && !r.accepted {
+		if t.deferred(r) && t.now-r.Began < r.Plan.Strategy.WaveTimeout {
+			return // a member with contact again can still meet the conditions
+		}
 		t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: why})
 		return
 	}
@@ -47,6 +50,16 @@ func (t *turn) isOver(r *Rollout) bool {
 		}
 	}
 	return true
+}
+
+// deferred reports whether a member of the current wave waits only for contact.
+func (t *turn) deferred(r *Rollout) bool {
+	for id, m := range r.Members {
+		if m.Wave == r.Wave && m.State == MemberPending && !t.w.Targets[id].Online {
+			return true
+		}
+	}
+	return false
 }
 
 // lacks returns what a wave lacks that is over, or "".

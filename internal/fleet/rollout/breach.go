@@ -58,7 +58,8 @@ func one(b bool) int {
 }
 
 // returned follows a rollback. A member without an earlier assignment keeps the change: there is
-// nothing to which it could return. A member that does not return in time, for example because it refuses the
+// nothing to which it could return. A silent member gets its previous content, too, and the rollback does not wait for
+// its result. A member that does not return in time, for example because it refuses the
 // earlier content, does not keep the rollback open.
 func (t *turn) returned(r *Rollout) {
 	open := 0
@@ -72,7 +73,7 @@ func (t *turn) returned(r *Rollout) {
 		switch {
 		case len(m.Before) == 0, back && target.Health == Healthy:
 			t.about(r, Returned, id, "")
-		case back && target.Health == Broken, t.w.silentFor(target, r.At, t.now) >= r.Plan.Strategy.SilentAfter,
+		case back && (target.Health == Broken || t.w.silentFor(target, r.At, t.now) >= r.Plan.Strategy.SilentAfter),
 			t.now-max(r.Stopped, t.w.Up) >= r.Plan.Strategy.ProgressDeadline:
 		default:
 			open++

@@ -109,14 +109,60 @@ func completeAtZero(t *testing.T, f *fleet) {
 		h.online = false
 	}
 	f.rest(100)
-	if p := f.phase("r2"); p != rollout.OnHold {
+	if p := f.phase("r2"); p != "" || !f.s.Waits(f.world()) {
+		t.Errorf("without a target in reach, the rollout is %s\n%s", p, f.text())
+	}
+	for _, h := range f.hosts {
+		h.online, h.broken = true, true
+		h.health = rollout.Broken
+	}
+	for range 5 {
+		f.until(t, "the pause", func() bool { return f.phase("r2") == rollout.OnHold })
+		f.command(t, rollout.ToResume, "")
+		f.step(1)
+	}
+	if f.phase("r2").Final() || f.have("w2") == 0 {
+		t.Errorf("the rollout is %s\n%s", f.phase("r2"), f.text())
+	}
+}
+
+// TestFirstIsAway: a member without contact does not keep the others from the change: another one is the first. If no
+// other one is there, the wave waits, and needs no operator.
+func TestFirstIsAway(t *testing.T) {
+	f := begun(t, 10)
+	for _, id := range sortedHosts(f)[1:] {
+		f.hosts[id].online = false
+	}
+	f.head["web"] = "w2"
+	f.step(1)
+	if h := f.hosts["h00"]; h.parts["web"] != "w2" {
+		t.Fatalf("the host with contact is not the first\n%s", f.text())
+	}
+	f.rest(300)
+	if p := f.phase("r2"); p != rollout.Active {
 		t.Errorf("the rollout is %s\n%s", p, f.text())
 	}
-	f.command(t, rollout.ToResume, "")
-	f.rest(100)
-	if p := f.phase("r2"); p != rollout.OnHold {
-		t.Errorf("the rollout is %s after it was resumed\n%s", p, f.text())
+	for _, id := range sortedHosts(f)[:6] {
+		f.hosts[id].online = true
 	}
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.WithExceptions })
+	if f.s.Waits(f.world()) {
+		t.Error("another rollout waits")
+	}
+}
+
+// TestSelectedIsAway: a wave with selected members waits for them.
+func TestSelectedIsAway(t *testing.T) {
+	f := begun(t, 10)
+	f.strategy.Waves[0].Selected = map[rollout.ID]bool{"h03": true}
+	f.hosts["h03"].online = false
+	f.head["web"] = "w2"
+	f.rest(300)
+	if f.have("w2") != 0 || f.phase("r2") != rollout.Active {
+		t.Errorf("the rollout is %s\n%s", f.phase("r2"), f.text())
+	}
+	f.hosts["h03"].online = true
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
 }
 
 // After a rollback, the same content is not rolled out again until an operator releases it.

@@ -31,8 +31,10 @@
 // # Absence, failure and silence
 //
 //   - A member without contact before its grant is deferred: it has no result, does not count as
-//     failed, and gets the content after the rollout. A member that is held, for example by a freeze, keeps its
-//     wave open until the timeout of the wave.
+//     failed, and gets the content after the rollout. Unless the strategy selects the members of a wave, a
+//     member of a later wave takes its place. If too few members of a wave are ready without it, the wave waits for
+//     it until its timeout. A member that is held, for example by a freeze, also keeps its wave open.
+//   - There is no rollout while none of its targets can be changed.
 //   - A report about another assignment does not count. A member is ready if it was ready for the
 //     minimum time without interruption since its grant.
 //   - A member fails if its run or a check fails, also after it was ready, or if it exceeds the progress
@@ -48,7 +50,8 @@
 //
 // As soon as more members failed or are silent than the strategy tolerates, there are no further grants. The
 // reaction is a pause, an abort, or a rollback: all members that were granted the change return to their
-// previous content. A rollback that fails on a member ends nevertheless. After an abort or a rollback the content
+// previous content. A rollback that fails on a member, or has no contact with it, ends when all members are assigned
+// their previous content. After an abort or a rollback the content
 // is held: it is not rolled out again until an operator releases it, or another content replaces it.
 //
 // # Interruption

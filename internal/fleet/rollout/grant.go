@@ -5,6 +5,7 @@ func (t *turn) grant(r *Rollout) {
 	if r.Phase != Active {
 		return
 	}
+	t.substitute(r)
 	free := r.free()
 	for _, id := range r.ids() {
 		// A member that failed already is lost: no limit keeps the change from it, which may be its correction.
@@ -20,8 +21,7 @@ func (t *turn) grant(r *Rollout) {
 
 // grantable reports whether a target can be changed now. A target takes part in one movement at a time.
 func (t *turn) grantable(r *Rollout, id ID) bool {
-	target := t.w.Targets[id]
-	if !target.Online || target.Hold != "" {
+	if !t.changeable(id) {
 		return false
 	}
 	for _, other := range t.s.Open() {

@@ -4,8 +4,21 @@ import (
 	"slices"
 )
 
-// propose creates a rollout for each lane with changes that no rollout has.
+// propose creates a rollout for each lane with changes that no rollout has, if a target can be changed now.
 func (t *turn) propose() {
+	lanes := t.proposals()
+	for _, lane := range sortedLanes(lanes) {
+		if slices.ContainsFunc(lanes[lane], t.changeable) {
+			t.create(lane, lanes[lane])
+		}
+	}
+}
+
+// Waits reports whether a rollout will begin as soon as one of its targets can be changed. Call it after Decide.
+func (s *State) Waits(w World) bool { return len((&turn{s: s, w: w}).proposals()) > 0 }
+
+// proposals returns the targets with changes that no rollout has, by lane.
+func (t *turn) proposals() map[string][]ID {
 	lanes := map[string][]ID{}
 	for _, id := range sorted(t.w.Targets) {
 		if target := t.w.Targets[id]; slices.ContainsFunc(target.Wants,
@@ -13,9 +26,7 @@ func (t *turn) propose() {
 			lanes[target.Lane] = append(lanes[target.Lane], id)
 		}
 	}
-	for _, lane := range sortedLanes(lanes) {
-		t.create(lane, lanes[lane])
-	}
+	return lanes
 }
 
 func sortedLanes(m map[string][]ID) []string {

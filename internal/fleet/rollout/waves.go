@@ -12,6 +12,8 @@ type Wave struct {
 	MaxUnavailable Amount `json:"max_unavailable"`
 	Bake           int64  `json:"bake,omitempty"` // seconds
 	Members        []ID   `json:"members"`        // sorted
+	// Selected reports that the strategy selects the members by name or label.
+	Selected bool `json:"selected,omitempty"`
 }
 
 // Distribute distributes members to the waves of a strategy. seed is the ID of the rollout: it decides
@@ -27,7 +29,7 @@ func (s Strategy) Distribute(members []ID, seed string) []Wave {
 		}
 	}
 	for _, r := range s.Waves {
-		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake}
+		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake, Selected: r.Selected != nil}
 		size := len(left)
 		if r.Size != (Amount{}) {
 			size = limit(r.Size, len(members))

@@ -29,7 +29,7 @@ func describe(e rollout.Event) string {
 			text += ", because " + e.Why
 		}
 	case rollout.Released:
-		text = "its content may be rolled out again"
+		text = "released its content: it may be rolled out again"
 	}
 	if text == "" {
 		return ""

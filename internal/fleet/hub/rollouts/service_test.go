@@ -117,7 +117,7 @@ func TestDescribe(t *testing.T) {
 		{rollout.Event{Kind: rollout.Ended, Phase: rollout.Completed}, "rollout r1 ended: completed"},
 		{rollout.Event{Kind: rollout.Ended, Phase: rollout.Aborted, Why: "a test"},
 			"rollout r1 ended: aborted, because a test"},
-		{rollout.Event{Kind: rollout.Released}, "rollout r1 its content may be rolled out again"},
+		{rollout.Event{Kind: rollout.Released}, "rollout r1 released its content: it may be rolled out again"},
 		{rollout.Event{Kind: rollout.Granted, Target: "t1"}, ""},
 	} {
 		c.e.Rollout = "r1"

@@ -18,6 +18,7 @@ type Turn struct {
 	contents map[string]fleet.Assigned
 	was      map[fleet.TargetID]*fleet.Assignment
 	held     map[string]map[fleet.TargetID]bool // targets that want held content, by rollout
+	waits    bool                               // for the contact of a target
 	ended    bool
 }
 
@@ -41,8 +42,9 @@ func (t *Turn) End() {
 	t.log.end()
 }
 
-// Open reports whether a rollout is open after the decision. The hub must then decide again soon.
-func (t *Turn) Open() bool { return len(t.log.state.Open()) > 0 }
+// Open reports whether a rollout is open after the decision, or begins when a target has contact. The hub must then
+// decide again soon.
+func (t *Turn) Open() bool { return t.waits || len(t.log.state.Open()) > 0 }
 
 // Events returns the events of the decision.
 func (t *Turn) Events() []rollout.Event { return t.events }
@@ -58,6 +60,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 	if w.usable {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
+		t.waits = t.log.state.Waits(w.World)
 	}
 	t.held = heldTargets(t.log.state, w.World)
 	lanes := map[fleet.TargetID]string{}
