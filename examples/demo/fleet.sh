@@ -52,7 +52,7 @@ hub_up() { fettle hub run --dir "$work/hub" --socket "$work/hub.sock" >>"$work/h
 
 mkdir -p "$HOME" "$repo/modules/web"
 git_ init --quiet
-printf 'target_group "web" {\n  labels  = { role = "web" }\n  modules = ["web"]\n}\n' >"$repo/fettle.hcl"
+printf 'target_group "web" {\n  labels  = { role = "web" }\n  modules = ["web"]\n}\npolicy { rollout = "at-once" }\n' >"$repo/fettle.hcl"
 greeting "Hello"
 
 say "1. Start a hub. It follows a git repository."
@@ -109,11 +109,10 @@ run fettle explain web3 web
 run fettle target list
 run fettle status --fleet
 
-say "7. With a strategy, a change reaches one host first. A bad one stops there, and this host returns."
+say "7. In waves, a change reaches one host first. A bad one stops there, and this host returns."
 fettle target unpin web3 >/dev/null
+sed -i 's/"at-once"/"demo"/' "$repo/fettle.hcl"
 cat >>"$repo/fettle.hcl" <<'HCL'
-
-policy { rollout = "demo" }
 
 rollout "demo" {
   wave "first" { size = 1 }

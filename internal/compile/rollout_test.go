@@ -101,10 +101,10 @@ target "web2" {
 	}
 }
 
-// TestTargetsWithoutStrategy: without a policy there is no name, also for the local target.
+// TestTargetsWithoutStrategy: without a policy the default counts, also for the local target.
 func TestTargetsWithoutStrategy(t *testing.T) {
 	for text, want := range map[string]string{
-		`target "a" {}`: "", `policy { drift = "report" }`: "", `policy { rollout = "at-once" }`: "at-once",
+		`target "a" {}`: "careful", `policy { drift = "report" }`: "careful", `policy { rollout = "at-once" }`: "at-once",
 	} {
 		targets, ds := compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": text}))
 		if len(ds) > 0 || len(targets) != 1 || targets[0].Strategy != want {

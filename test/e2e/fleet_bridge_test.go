@@ -16,7 +16,7 @@ import (
 
 // bridgedSite is what the repository of a fleet says of two hosts that have nothing but
 // sshd.
-const bridgedSite = `
+const bridgedSite = atOnce + `
 target "web1" {
   labels = { role = "web" }
   ssh {}

@@ -12,7 +12,7 @@ import (
 // sharingRepository is one in which a load balancer uses what web servers export.
 func sharingRepository() map[string]string {
 	return map[string]string{
-		"fettle.hcl": `target_group "lb" {
+		"fettle.hcl": atOnce + `target_group "lb" {
   labels  = { role = "lb" }
   modules = ["lb"]
 }

@@ -76,11 +76,14 @@ func (f *fleetOf) begin() {
 	f.motd("one")
 }
 
+// atOnce lets changes reach all targets at once, for tests about something else than rollouts.
+const atOnce = "policy { rollout = \"at-once\" }\n"
+
 // commit writes a text into the module, and commits.
 func (f *fleetOf) commit(text string) {
 	h := f.hub
 	h.WriteFile(f.t, "/srv/site/fettle.hcl",
-		"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
+		"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"+atOnce, 0o644)
 	module := cmp.Or(f.module, "file \"/etc/motd\" { content = \"TEXT\\n\" }\n")
 	h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", strings.ReplaceAll(module, "TEXT", text), 0o644)
 	h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")

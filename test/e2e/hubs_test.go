@@ -134,7 +134,7 @@ func (f *hubsOf) commit(text string) {
 	for _, h := range f.hubs {
 		all.Go(func() {
 			h.WriteFile(f.t, "/srv/site/fettle.hcl",
-				"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
+				"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"+atOnce, 0o644)
 			h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", `file "/etc/motd" {
   content = "`+text+`\n"
   notify  = [exec.count.run]

@@ -41,7 +41,8 @@ func (h *hub) run(argv ...string) string {
 // commit returns the new commit.
 func (h *hub) commit(text string) string {
 	site := filepath.Join(h.dir, "site")
-	if err := os.WriteFile(filepath.Join(site, "fettle.hcl"), []byte("# "+text+"\n"), 0o644); err != nil {
+	top := "policy { rollout = \"at-once\" }\n# " + text + "\n"
+	if err := os.WriteFile(filepath.Join(site, "fettle.hcl"), []byte(top), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
 	h.run("git", "-C", site, "add", "-A")

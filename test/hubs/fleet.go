@@ -87,6 +87,7 @@ func configuration() map[string]string {
   labels  = { role = "web" }
   modules = ["base", "web"]
 }
+policy { rollout = "at-once" }
 `,
 		"modules/base/module.hcl": "directory \"/srv\" {}\n",
 		"modules/web/module.hcl":  "needs \"base\" {}\nfile \"/srv/index\" { content = \"more\" }\n",

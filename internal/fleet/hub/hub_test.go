@@ -61,10 +61,13 @@ func (w *world) git(args ...string) {
 	}
 }
 
-// commit writes files and commits them.
+// commit writes files and commits them. Without another strategy, changes reach all targets at once.
 func (w *world) commit(files map[string]string) {
 	w.t.Helper()
 	for name, text := range files {
+		if name == "fettle.hcl" && !strings.Contains(text, "policy") {
+			text += "\npolicy { rollout = \"at-once\" }\n"
+		}
 		file := filepath.Join(w.repo, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			w.t.Fatal(err)

@@ -80,6 +80,9 @@ func namesBoth(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "hub2") && strings.Contains(err.Error(), "hub3")
 }
 
+// webGroup assigns the module web.
+const webGroup = "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"
+
 // prepared creates one of each object in a path.
 func (w *several) prepared() alone {
 	o := w.hubs[0]
@@ -89,7 +92,7 @@ func (w *several) prepared() alone {
 	id, link := w.agent("web1", tok.Secret)
 	w.assigned(id, link, fleet.Assignment{})
 	_ = link.Close()
-	w.commit(map[string]string{"rollout.hcl": "policy { rollout = \"careful\" }\n"})
+	w.commit(map[string]string{"fettle.hcl": webGroup + "policy { rollout = \"careful\" }\n"})
 	until(w.t, "a rollout", func() (document.RolloutPage, bool) {
 		var page document.RolloutPage
 		o.must("GET", "/v1/rollouts", nil, &page)

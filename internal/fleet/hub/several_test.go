@@ -67,7 +67,7 @@ func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsSettin
 func newSeveralOver(t *testing.T, nats hub.NatsSettings) *several {
 	w := &several{world: newWorld(t), nats: nats}
 	w.commit(map[string]string{
-		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",
+		"fettle.hcl":             webGroup,
 		"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n",
 	})
 	b, api := w.settings("hub1")

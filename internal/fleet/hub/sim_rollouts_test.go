@@ -10,8 +10,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// inWaves is the part of a configuration that delivers changes in waves.
-const inWaves = `
+// atOnce is the part of a configuration that delivers changes at once, and inWaves in waves.
+const (
+	atOnce  = "policy { rollout = \"at-once\" }\n"
+	inWaves = `
 policy { rollout = "waves" }
 rollout "waves" {
   wave "first" { size = 1 }
@@ -22,6 +24,7 @@ rollout "waves" {
   wave_timeout      = "30m"
 }
 `
+)
 
 // followPresence tells each hub which agents are connected to the other hubs, as hubs do through the bus.
 func (s *sim) followPresence(ctx context.Context) {

@@ -25,6 +25,7 @@ target_group "db" {
   labels  = { role = "db" }
   modules = ["db"]
 }
+policy { rollout = "at-once" }
 # ` + text + "\n"},
 		"modules/base": {"module.hcl": "file \"/etc/base\" { content = \"" + text + "\" }\n"},
 		"modules/web": {"module.hcl": "needs \"base\" { level = \"version\" }\nfile \"/etc/web\" { content = \"" + text +

@@ -102,9 +102,10 @@ func (s Strategy) Valid() error {
 	return nil
 }
 
-// strategyOf returns the name of the strategy that policies give a target with these levels, "" if
-// none does. Policy describes the order.
+// strategyOf returns the name of the strategy that policies give a target with these levels, or the
+// default. Policy describes the order.
 func strategyOf(p *source.Program, r *syntax.Reports, levels []*source.Level) (name string) {
+	name = source.DefaultStrategy
 	for _, l := range append([]*source.Level{&p.Top}, levels...) {
 		if l.Policy != nil && l.Policy.Body.Attributes["rollout"] != nil {
 			name = strategyName(p, r, l.Policy.Body.Attributes["rollout"])

@@ -30,7 +30,7 @@ type Target struct {
 	// Enrolled is set if an enrolled block names it, Declared if a target block does.
 	Enrolled, Declared bool
 	SSH                *SSH // ssh settings; nil: it is the local host
-	// Strategy is the name of the rollout strategy that policies give it, "" if none does. It is
+	// Strategy is the name of the rollout strategy that policies give it, or of the default. It is
 	// declared or built in.
 	Strategy string
 	Range    diag.Range

@@ -16,7 +16,10 @@ import (
 )
 
 // BuiltinStrategies are the names of the strategies that need no block.
-func BuiltinStrategies() []string { return []string{"at-once", "careful"} }
+func BuiltinStrategies() []string { return []string{"at-once", DefaultStrategy} }
+
+// DefaultStrategy is the strategy of targets for which no policy names one.
+const DefaultStrategy = "careful"
 
 // BreachReactions are the values of on_breach.
 func BreachReactions() []string { return []string{"pause", "abort", "rollback"} }

@@ -28,7 +28,8 @@ func newSite(dir string, modules int) (site, error) {
 			return s, err
 		}
 	}
-	top := fmt.Sprintf("target_group \"all\" {\n  labels  = {}\n  modules = [%s]\n}\n", strings.Join(names, ", "))
+	top := fmt.Sprintf("policy { rollout = \"at-once\" }\ntarget_group \"all\" {\n  labels  = {}\n  modules = [%s]\n}\n",
+		strings.Join(names, ", "))
 	if err := os.WriteFile(filepath.Join(dir, "fettle.hcl"), []byte(top), 0o644); err != nil {
 		return s, err
 	}

@@ -139,7 +139,8 @@ func cmdLater(ts *testscript.TestScript, _ bool, args []string) {
 // cmdUnassign commits a configuration without modules/web.
 func cmdUnassign(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(hubOf(ts).Commit(context.Background(), "Remove web", map[string]string{
-		"fettle.hcl": "target_group \"web\" {\n  labels  = { role = \"web\" }\n  modules = [\"base\"]\n}\n"}))
+		"fettle.hcl": "policy { rollout = \"at-once\" }\n" +
+			"target_group \"web\" {\n  labels  = { role = \"web\" }\n  modules = [\"base\"]\n}\n"}))
 }
 
 // cmdWebhook starts a server that accepts every notice, and sets WEBHOOK to its URL.
