@@ -63,7 +63,7 @@ func one(b bool) int {
 // earlier content, does not keep the rollback open.
 func (t *turn) returned(r *Rollout) {
 	open := 0
-	for _, id := range r.ids() {
+	for _, id := range t.ids(r) {
 		m := r.Members[id]
 		if !m.touched() {
 			continue

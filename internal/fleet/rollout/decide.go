@@ -4,7 +4,7 @@ package rollout
 // before it publishes an assignment that they permit; if it cannot, it must build the state again from
 // the stored log. Decide with the same state, world and now has no further events.
 func (s *State) Decide(w World, now int64) []Event {
-	t := &turn{s: s, w: w, now: now}
+	t := newTurn(s, w, now)
 	for before := -1; before != len(t.log); {
 		before = len(t.log)
 		for _, r := range s.Open() {
@@ -26,7 +26,7 @@ func (t *turn) observe(r *Rollout) {
 	if t.w.Resync {
 		return
 	}
-	for _, id := range r.ids() {
+	for _, id := range t.ids(r) {
 		t.verdict(r, id, r.Members[id])
 	}
 	t.breach(r)

@@ -7,7 +7,7 @@ func (t *turn) grant(r *Rollout) {
 	}
 	t.substitute(r)
 	free := r.free()
-	for _, id := range r.ids() {
+	for _, id := range t.ids(r) {
 		// A member that failed already is lost: no limit keeps the change from it, which may be its correction.
 		lost := t.w.Targets[id].Health == Broken
 		if m := r.Members[id]; m.State == MemberPending && m.Wave <= r.Wave && (lost || free > 0) && t.grantable(r, id) {

@@ -6,7 +6,7 @@ func (t *turn) membership(r *Rollout) {
 		t.retired(r)
 		return
 	}
-	for _, id := range r.ids() {
+	for _, id := range t.ids(r) {
 		m := r.Members[id]
 		if m.State == MemberLeft {
 			continue
@@ -32,7 +32,7 @@ func (t *turn) membership(r *Rollout) {
 
 // retired removes members that are not targets any more.
 func (t *turn) retired(r *Rollout) {
-	for _, id := range r.ids() {
+	for _, id := range t.ids(r) {
 		if _, ok := t.w.Targets[id]; !ok && r.Members[id].State != MemberLeft {
 			t.about(r, Left, id, "it is not an active target any more")
 		}
@@ -46,7 +46,7 @@ func (t *turn) join(r *Rollout) {
 	if last == r.Wave {
 		return
 	}
-	for _, id := range sorted(t.w.Targets) {
+	for _, id := range t.targets {
 		target := t.w.Targets[id]
 		if m := r.Members[id]; m != nil && m.State != MemberLeft || target.Lane != r.Plan.Lane ||
 			!target.wants(r.Plan.Changes) || t.replaced(r, target) || t.s.excludes(id, r) {

@@ -15,12 +15,12 @@ func (t *turn) propose() {
 }
 
 // Waits reports whether a rollout will begin as soon as one of its targets can be changed. Call it after Decide.
-func (s *State) Waits(w World) bool { return len((&turn{s: s, w: w}).proposals()) > 0 }
+func (s *State) Waits(w World) bool { return len(newTurn(s, w, 0).proposals()) > 0 }
 
 // proposals returns the targets with changes that no rollout has, by lane.
 func (t *turn) proposals() map[string][]ID {
 	lanes := map[string][]ID{}
-	for _, id := range sorted(t.w.Targets) {
+	for _, id := range t.targets {
 		if target := t.w.Targets[id]; slices.ContainsFunc(target.Wants,
 			func(c Change) bool { return t.isNew(id, target, c) }) {
 			lanes[target.Lane] = append(lanes[target.Lane], id)

@@ -1,9 +1,6 @@
 package rollout
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Rollout is the state of one rollout.
 type Rollout struct {
@@ -75,9 +72,6 @@ func (r *Rollout) WorstCase() int {
 	}
 	return min(r.size(allWaves), tolerance(r.Plan.Strategy.MaxFailed, r.size(allWaves))+most)
 }
-
-// ids returns the members, sorted.
-func (r *Rollout) ids() []ID { return slices.Sorted(maps.Keys(r.Members)) }
 
 // free returns the number of members that may become unavailable now. Members of earlier waves that
 // returned count, too.

@@ -6,7 +6,7 @@ func (t *turn) substitute(r *Rollout) {
 	if r.Phase != Active || r.Plan.Waves[r.Wave].Selected {
 		return
 	}
-	ids := r.ids()
+	ids := t.ids(r)
 	next := 0
 	for _, id := range ids {
 		if m := r.Members[id]; m.Wave != r.Wave || !m.untouched() || t.changeable(id) {

@@ -11,6 +11,22 @@ type turn struct {
 	w   World
 	now int64
 	log []Event
+
+	targets []ID            // of the world, sorted
+	members map[string][]ID // of rollouts, sorted
+}
+
+func newTurn(s *State, w World, now int64) *turn {
+	return &turn{s: s, w: w, now: now, targets: sorted(w.Targets), members: map[string][]ID{}}
+}
+
+// ids returns the members of a rollout, sorted. Members are never removed, so their number shows whether there are
+// new ones.
+func (t *turn) ids(r *Rollout) []ID {
+	if len(t.members[r.ID]) != len(r.Members) {
+		t.members[r.ID] = sorted(r.Members)
+	}
+	return t.members[r.ID]
 }
 
 func (t *turn) add(r *Rollout, e Event) {
