@@ -118,9 +118,9 @@ mutants:
 	go run ./test/mutants -floor 94 internal/verb/pkg
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 internal/plan
 
-# What decides whom a fleet believes and what a host may lose.
+# The packages that decide whom a fleet believes, what a host may lose, and how many hosts a change reaches.
 guards = internal/fleet/access internal/fleet/pki internal/fleet/assign internal/fleet/agent/machine \
-	internal/fleet/content internal/fleet/hub/api
+	internal/fleet/content internal/fleet/hub/api internal/fleet/rollout internal/fleet/hub/rollouts
 
 # As root on Debian it installs cfengine3, puppet and ansible-core when they are
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"

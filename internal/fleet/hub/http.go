@@ -37,7 +37,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleExports(t, h.exports)
 	api.HandleEvents(t, h.view)
 	api.HandleJobs(t, h.jobs)
-	api.HandleRollouts(t, rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events})
+	api.HandleRollouts(t, h.rolloutService())
 	api.HandleBinaries(t, h.binaries)
 	api.HandleTokens(t, &h.users)
 	api.HandleAuditLog(t, h)
@@ -52,6 +52,10 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleRequestPolicy(t, h.requests)
 	api.HandleCertificates(t, h.certificates)
 	return t
+}
+
+func (h *Hub) rolloutService() rollouts.Service {
+	return rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events}
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on

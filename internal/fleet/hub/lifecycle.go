@@ -15,7 +15,7 @@ func (h *Hub) open(ctx context.Context) error {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: h.Health, Now: h.now, Version: h.conf.Version,
-		Redundancy: h.members.Redundancy})
+		Redundancy: h.members.Redundancy, Rollouts: h.rolloutService()})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}

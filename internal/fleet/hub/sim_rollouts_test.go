@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
@@ -55,13 +54,9 @@ func (s *sim) tellPresence(run *Hub) {
 	}
 }
 
-func (run *Hub) ordersOfRollouts() rollouts.Service {
-	return rollouts.Service{Log: run.rollouts, Now: run.now, Targets: run.records.Targets, Events: run.events}
-}
-
 // order gives a command for one of the rollouts. Many have no meaning, and are refused.
 func (h *history) order(ctx context.Context, d operation, a *simAgent, run *Hub) {
-	all, err := run.ordersOfRollouts().Rollouts(ctx)
+	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil || len(all) == 0 {
 		return
 	}
@@ -71,20 +66,20 @@ func (h *history) order(ctx context.Context, d operation, a *simAgent, run *Hub)
 	if c.Action == rollout.ToSkip || c.Action == rollout.ToRetry {
 		c.Target = a.id.ID
 	}
-	err = run.ordersOfRollouts().OrderRollout(ctx, c)
+	err = run.rolloutService().OrderRollout(ctx, c)
 	h.note("%s %s %s: %v", c.Action, c.Rollout, c.Target, err)
 }
 
 // yield orders everything that lets all targets have the newest content.
 func (h *history) yield(ctx context.Context, run *Hub) {
-	all, err := run.ordersOfRollouts().Rollouts(ctx)
+	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil {
 		return
 	}
 	for _, r := range all {
 		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToResume})
 		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToRelease})
-		d, err := run.ordersOfRollouts().Rollout(ctx, r.ID)
+		d, err := run.rolloutService().Rollout(ctx, r.ID)
 		if err != nil {
 			continue
 		}
@@ -100,7 +95,7 @@ func (h *history) yield(ctx context.Context, run *Hub) {
 
 func (h *history) command(ctx context.Context, run *Hub, c rollout.Command) {
 	c.By = "ann"
-	if run.ordersOfRollouts().OrderRollout(ctx, c) == nil {
+	if run.rolloutService().OrderRollout(ctx, c) == nil {
 		h.note("%s %s %s", c.Action, c.Rollout, c.Target)
 	}
 }
@@ -119,7 +114,7 @@ func (h *history) finish(ctx context.Context) {
 
 // settled reports whether no rollout is open, and each target has what it wants.
 func (h *history) settled(ctx context.Context, run *Hub) bool {
-	all, err := run.ordersOfRollouts().Rollouts(ctx)
+	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil {
 		return false
 	}
@@ -140,9 +135,9 @@ func (h *history) settled(ctx context.Context, run *Hub) bool {
 // tellRollouts writes the state of the rollouts to the story.
 func (h *history) tellRollouts(ctx context.Context) {
 	run := h.any()
-	all, _ := run.ordersOfRollouts().Rollouts(ctx)
+	all, _ := run.rolloutService().Rollouts(ctx)
 	for _, r := range all {
-		d, _ := run.ordersOfRollouts().Rollout(ctx, r.ID)
+		d, _ := run.rolloutService().Rollout(ctx, r.ID)
 		h.note("rollout %s %s", r.ID, fmt.Sprintf("%+v", d))
 	}
 	for _, a := range h.live() {

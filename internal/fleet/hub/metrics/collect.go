@@ -63,7 +63,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		g.known[d.name] = d.desc()
 	}
 	c.hub(ctx, g)
-	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g))
+	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g), c.rollouts(ctx, g))
 	g.set("fettle_hub_view_errors", yes(err != nil))
 }
 

@@ -35,6 +35,11 @@ type Views interface {
 	Changed() <-chan struct{}
 }
 
+// Rollouts are the queries about rollouts. rollouts.Service implements it.
+type Rollouts interface {
+	Rollouts(context.Context) ([]document.Rollout, error)
+}
+
 // Options configure the metrics. Views, Health and Now must be set.
 type Options struct {
 	Views  Views
@@ -43,6 +48,7 @@ type Options struct {
 	// Redundancy describes the missing copies of data, "" for none, and returns how many hubs may
 	// fail. nil means a hub that is alone.
 	Redundancy func() (lost string, spare int)
+	Rollouts   Rollouts // nil: the hub has none
 	// Targets limits the targets with metrics by name; 0 means 2000, a negative value means none.
 	Targets int
 	// Revisions limits the revisions of one module; 0 means 5.
@@ -157,6 +163,10 @@ func descriptions() []described {
 			[]string{"module", "revision"}},
 		{"fettle_module_revision_applied", "Active targets that have a revision of a module.",
 			[]string{"module", "revision"}},
+		{"fettle_rollouts", "Rollouts that have not ended, by phase.", []string{"phase"}},
+		{"fettle_rollouts_held", "Rollouts whose content is held until an operator releases it.", nil},
+		{"fettle_rollout_targets", "Targets in rollouts that have not ended, by their state in the rollout.",
+			[]string{"state"}},
 		{"fettle_hub_up", "1 when a part of the hub works.", []string{"part"}},
 		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
 		{"fettle_hub_leads", "1 when this hub leads.", nil},

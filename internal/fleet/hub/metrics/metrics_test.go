@@ -39,7 +39,7 @@ func hub(t testing.TB) (*apitest.Hub, metrics.Options) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0"}
+	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0", Rollouts: apitest.Rollouts{}}
 }
 
 func Example() {
@@ -85,6 +85,8 @@ func TestMetricsOfAFleet(t *testing.T) {
 		`fettle_module_revision_applied{module="modules/web",revision="other"} 1`,
 		`fettle_module_targets{module="modules/web",state="failed"} 1`,
 		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`,
+		`fettle_rollouts{phase="active"} 1`, `fettle_rollouts{phase="paused"} 0`, `fettle_rollouts_held 1`,
+		`fettle_rollout_targets{state="pending"} 1`, `fettle_rollout_targets{state="returned"} 0`,
 		`fettle_hub_refused_total{what="link"} 1`, `fettle_hub_view_errors 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
