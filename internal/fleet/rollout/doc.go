@@ -28,6 +28,8 @@
 // begun, the target waits for the end of the rollout. After the end, the content is stable: targets may have it
 // at any time.
 //
+// Content that a healthy target had before the first rollout of its part is stable, too.
+//
 // # Absence, failure and silence
 //
 //   - A member without contact before its grant is deferred: it has no result, does not count as

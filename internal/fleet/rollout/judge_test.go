@@ -150,7 +150,11 @@ func (f *fleet) alone(log []rollout.Event, e rollout.Event) {
 
 // ended checks the end of a rollout: complete means that members are ready.
 func (f *fleet) ended(log []rollout.Event, e rollout.Event) {
-	_, _, _, state := last(log, e.Rollout)
+	plan, _, _, state := last(log, e.Rollout)
+	if len(plan.Waves) == 0 {
+		f.adopted(plan)
+		return
+	}
 	ready := 0
 	for _, k := range slices.Collect(maps.Values(state)) {
 		if k == rollout.Ready {
@@ -159,5 +163,18 @@ func (f *fleet) ended(log []rollout.Event, e rollout.Event) {
 	}
 	if (e.Phase == rollout.Completed || e.Phase == rollout.WithExceptions) && ready == 0 {
 		f.tell("%s is complete, and no member is ready", e.Rollout)
+	}
+}
+
+// adopted checks content that is stable without a rollout: a healthy host has it.
+func (f *fleet) adopted(plan *rollout.Plan) {
+	for _, c := range plan.Changes {
+		has := false
+		for _, h := range f.hosts {
+			has = has || h.lane == plan.Lane && h.health == rollout.Healthy && h.parts[c.Part] == c.Digest
+		}
+		if !has {
+			f.tell("%v is stable in %s, and no healthy host has it", c, plan.Lane)
+		}
 	}
 }

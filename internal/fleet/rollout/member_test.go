@@ -319,3 +319,26 @@ func TestOnlyFailed(t *testing.T) {
 		t.Error(f.text())
 	}
 }
+
+// TestAdoption: a fleet had its content before it used rollouts. A new target gets it at once, and its failure stops
+// nothing.
+func TestAdoption(t *testing.T) {
+	f := newFleet(t, 5, rollout.Careful())
+	for _, h := range f.hosts {
+		h.parts, h.fresh = map[string]string{"web": "w1", "top": "t1"}, false
+	}
+	f.rest(20)
+	if len(f.log) > 0 {
+		t.Errorf("without a change, there is\n%s", f.text())
+	}
+	f.add("n1")
+	f.hosts["n1"].broken = true
+	f.step(20)
+	f.add("n2")
+	f.step(1)
+	if f.hosts["n1"].parts["web"] != "w1" || f.hosts["n2"].parts["web"] != "w1" || len(f.log) != 2 {
+		t.Errorf("the new targets do not have the content\n%s", f.text())
+	}
+	f.head["web"] = "w2"
+	f.until(t, "a rollout", func() bool { return f.phase("r2").Final() && f.have("w2") == 7 })
+}

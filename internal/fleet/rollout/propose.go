@@ -8,6 +8,10 @@ import (
 func (t *turn) propose() {
 	lanes := t.proposals()
 	for _, lane := range sortedLanes(lanes) {
+		t.adopt(lane, lanes[lane])
+	}
+	lanes = t.proposals()
+	for _, lane := range sortedLanes(lanes) {
 		if slices.ContainsFunc(lanes[lane], t.changeable) {
 			t.create(lane, lanes[lane])
 		}
@@ -70,10 +74,15 @@ func (t *turn) create(lane string, members []ID) {
 			}
 		}
 	}
-	slices.SortFunc(all, compareChanges)
-	all = slices.Compact(all)
+	all = sortedChanges(all)
 	id, s := name(t.s.next), t.w.Strategy(lane, all)
 	t.add(&Rollout{ID: id}, Event{Kind: Created, Created: &Plan{Lane: lane, Cause: t.w.Cause(lane), Changes: all,
 		Strategy: s,
 		Waves:    s.Distribute(members, id)}})
+}
+
+// sortedChanges sorts changes, and removes duplicates.
+func sortedChanges(all []Change) []Change {
+	slices.SortFunc(all, compareChanges)
+	return slices.Compact(all)
 }

@@ -1,0 +1,50 @@
+package rollout
+
+// adopt makes content stable that a healthy target of the lane has already, for parts that no rollout has delivered
+// yet: a fleet may have had its content before it used rollouts. Otherwise the first target that is added later, and
+// fails for its own reasons, would get the content held.
+func (t *turn) adopt(lane string, members []ID) {
+	var all []Change
+	seen := map[Change]bool{}
+	for _, id := range members {
+		for _, c := range t.w.Targets[id].Wants {
+			if seen[c] || c.Digest == "" || t.s.delivered(lane, c.Part) {
+				continue
+			}
+			if seen[c] = true; t.proved(lane, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	r := &Rollout{ID: name(t.s.next)}
+	t.add(r, Event{Kind: Created, Created: &Plan{Lane: lane, Cause: "targets had it before", Changes: sortedChanges(all),
+		Strategy: t.w.Strategy(lane, all)}})
+	t.add(r, Event{Kind: Ended, Phase: Completed})
+}
+
+// delivered reports whether a rollout delivered a part in a lane, or tried to.
+func (s *State) delivered(lane, part string) bool {
+	if _, known := s.Stable(lane, part); known {
+		return true
+	}
+	for _, r := range s.Rollouts {
+		if r.Plan.Lane == lane && r.part(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// proved reports whether a healthy target of the lane has a change.
+func (t *turn) proved(lane string, c Change) bool {
+	for _, id := range t.targets {
+		target := t.w.Targets[id]
+		if target.Lane == lane && !target.New && target.Health == Healthy && t.w.Has(id, c.Part) == c.Digest {
+			return true
+		}
+	}
+	return false
+}
