@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
@@ -15,7 +16,9 @@ func (h *Hub) open(ctx context.Context) error {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: h.Health, Now: h.now, Version: h.conf.Version,
-		Redundancy: h.members.Redundancy, Rollouts: h.rolloutService()})
+		Redundancy: h.members.Redundancy, Rollouts: func(ctx context.Context) ([]document.Rollout, error) {
+			return h.rolloutService().Rollouts(ctx) // its parts are created later
+		}})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}

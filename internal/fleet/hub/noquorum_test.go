@@ -91,13 +91,13 @@ func (w *several) prepared() alone {
 	o.must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)
 	id, link := w.agent("web1", tok.Secret)
 	w.assigned(id, link, fleet.Assignment{})
-	_ = link.Close()
 	w.commit(map[string]string{"fettle.hcl": webGroup + "policy { rollout = \"careful\" }\n"})
 	until(w.t, "a rollout", func() (document.RolloutPage, bool) {
 		var page document.RolloutPage
 		o.must("GET", "/v1/rollouts", nil, &page)
 		return page, len(page.Rollouts) > 0
 	})
+	_ = link.Close()
 	var login document.NewLogin
 	o.must("POST", "/v1/users", document.UserRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
 	o.must("POST", "/v1/users/kim/login", document.LoginRequest{}, &login)

@@ -80,9 +80,3 @@ func (t *turn) create(lane string, members []ID) {
 		Strategy: s,
 		Waves:    s.Distribute(members, id)}})
 }
-
-// sortedChanges sorts changes, and removes duplicates.
-func sortedChanges(all []Change) []Change {
-	slices.SortFunc(all, compareChanges)
-	return slices.Compact(all)
-}

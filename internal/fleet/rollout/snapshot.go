@@ -71,6 +71,12 @@ func (r *Rollout) withoutMembers() *Rollout {
 	return &out
 }
 
+// sortedChanges sorts changes, and removes duplicates.
+func sortedChanges(all []Change) []Change {
+	slices.SortFunc(all, compareChanges)
+	return slices.Compact(all)
+}
+
 func compareChanges(a, b Change) int {
 	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Digest, b.Digest))
 }

@@ -220,3 +220,15 @@ func (c collector) revisions(g gauges, m document.Module) {
 	}
 	g.revision(m.Module, other, other.Commit)
 }
+
+func (c collector) rollouts(ctx context.Context, g gauges) error {
+	var all []document.Rollout
+	if c.o.Rollouts != nil {
+		var err error
+		if all, err = c.o.Rollouts(ctx); err != nil {
+			return err
+		}
+	}
+	setRollouts(all, g.set)
+	return nil
+}

@@ -35,11 +35,6 @@ type Views interface {
 	Changed() <-chan struct{}
 }
 
-// Rollouts are the queries about rollouts. rollouts.Service implements it.
-type Rollouts interface {
-	Rollouts(context.Context) ([]document.Rollout, error)
-}
-
 // Options configure the metrics. Views, Health and Now must be set.
 type Options struct {
 	Views  Views
@@ -48,7 +43,8 @@ type Options struct {
 	// Redundancy describes the missing copies of data, "" for none, and returns how many hubs may
 	// fail. nil means a hub that is alone.
 	Redundancy func() (lost string, spare int)
-	Rollouts   Rollouts // nil: the hub has none
+	// Rollouts returns the stored rollouts. nil means that the hub has none.
+	Rollouts func(context.Context) ([]document.Rollout, error)
 	// Targets limits the targets with metrics by name; 0 means 2000, a negative value means none.
 	Targets int
 	// Revisions limits the revisions of one module; 0 means 5.

@@ -39,7 +39,8 @@ func hub(t testing.TB) (*apitest.Hub, metrics.Options) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0", Rollouts: apitest.Rollouts{}}
+	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0",
+		Rollouts: apitest.Rollouts{}.Rollouts}
 }
 
 func Example() {

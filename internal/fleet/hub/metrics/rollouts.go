@@ -1,22 +1,13 @@
 package metrics
 
 import (
-	"context"
-
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// rollouts counts the rollouts that have not ended, and their targets. Each known phase and state has a value, so that
-// alerts need no default.
-func (c collector) rollouts(ctx context.Context, g gauges) error {
-	var all []document.Rollout
-	if c.o.Rollouts != nil {
-		var err error
-		if all, err = c.o.Rollouts.Rollouts(ctx); err != nil {
-			return err
-		}
-	}
+// setRollouts counts the rollouts that have not ended, and their targets. Each known phase and state has a value, so
+// that alerts need no default.
+func setRollouts(all []document.Rollout, set func(name string, value float64, labels ...string)) {
 	phases, states, held := map[rollout.Phase]int{}, map[rollout.MemberState]int{}, 0
 	for _, r := range all {
 		if r.Held {
@@ -32,12 +23,11 @@ func (c collector) rollouts(ctx context.Context, g gauges) error {
 		}
 	}
 	for _, phase := range []rollout.Phase{rollout.Active, rollout.OnHold, rollout.RollingBack} {
-		g.set("fettle_rollouts", float64(phases[phase]), string(phase))
+		set("fettle_rollouts", float64(phases[phase]), string(phase))
 	}
 	for _, state := range []rollout.MemberState{rollout.MemberPending, rollout.MemberGranted, rollout.MemberReady,
 		rollout.MemberFailed, rollout.MemberSilent, rollout.MemberSkipped, rollout.MemberReturned} {
-		g.set("fettle_rollout_targets", float64(states[state]), string(state))
+		set("fettle_rollout_targets", float64(states[state]), string(state))
 	}
-	g.set("fettle_rollouts_held", float64(held))
-	return nil
+	set("fettle_rollouts_held", float64(held))
 }

@@ -141,8 +141,11 @@ func (l *Log) order(ctx context.Context, c rollout.Command, now int64) ([]rollou
 	waiting, done := context.WithTimeout(ctx, decisionTime)
 	err := l.begin(waiting)
 	done()
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w, so nothing was changed: %w", err, fleet.ErrNoAnswer)
+		return nil, fmt.Errorf("cannot change the rollout while another decision waits: %w", fleet.ErrNoAnswer)
 	}
 	defer l.end()
 	events, err := l.state.Order(c, now)
