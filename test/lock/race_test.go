@@ -70,7 +70,9 @@ func race(t *testing.T, m *machine, first, second entry, apart time.Duration) bo
 			t.Errorf("%s ended with %d:\n%s", strings.Join(one.Args[1:4], " "), code, out)
 		}
 	}
-	if done == 0 {
+	// A confirm that comes first finds nothing to confirm, but its lock keeps the other one off.
+	both := p.out.String() + q.out.String()
+	if done == 0 && !(strings.Contains(both, "no run waits for a confirmation") && strings.Contains(both, "fettle confirm")) {
 		t.Errorf("neither did anything:\n%s\n%s", p.out.String(), q.out.String())
 	}
 	if first.on == "crashed" {
