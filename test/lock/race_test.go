@@ -72,7 +72,8 @@ func race(t *testing.T, m *machine, first, second entry, apart time.Duration) bo
 	}
 	// A confirm that comes first finds nothing to confirm, but its lock keeps the other one off.
 	both := p.out.String() + q.out.String()
-	if done == 0 && !(strings.Contains(both, "no run waits for a confirmation") && strings.Contains(both, "fettle confirm")) {
+	confirms := strings.Contains(both, "fettle confirm") && strings.Contains(both, "no run waits for a confirmation")
+	if done == 0 && !confirms {
 		t.Errorf("neither did anything:\n%s\n%s", p.out.String(), q.out.String())
 	}
 	if first.on == "crashed" {
