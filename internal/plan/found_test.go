@@ -6,6 +6,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
 )
 
 // TestFoundAtPaths: a rollback restores the found image of a path, or its directory with everything in
@@ -91,6 +92,33 @@ func TestPartsThatNoRunChanged(t *testing.T) {
 		c.change(m)
 		if got := m.unmoved(entryOf(c.line, nil)); got != c.want {
 			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
+// TestReleasedPathThatARollbackManaged: a rollback to a run leaves a path that another rollback released and a third
+// one only managed again. A directory returns if a path in it needs it.
+func TestReleasedPathThatARollbackManaged(t *testing.T) {
+	dir := pathOf(image.Directory)
+	for what, c := range map[string]struct {
+		change func(m *maker)
+		want   Action
+	}{
+		"released":         {func(*maker) {}, Forget},
+		"changed since":    {func(m *maker) { m.in.Goal.Released = nil }, Restore},
+		"of another path":  {func(m *maker) { m.in.Goal.Released = map[string]bool{"/d/f": true} }, Restore},
+		"around a file":    {func(m *maker) { m.in.Goal.FilesBefore["/d/f"] = *linkedFile(1).File() }, Restore},
+		"around no file":   {func(m *maker) { m.in.Goal.FilesBefore["/d/f"] = image.File{Type: image.Absent} }, Forget},
+		"around a step":    {func(m *maker) { m.in.Desired = step.List{parse("LINK /x /d/f")} }, Restore},
+		"around a removal": {func(m *maker) { m.in.Desired = step.List{parse("RM /d/f")} }, Forget},
+	} {
+		m := planner().rollsBack().is("/d", image.Absent)
+		m.in.Rules = links{}
+		m.in.Goal.Released = map[string]bool{"/d": true}
+		c.change(m)
+		m.removals.remove(entryOf("RM /d", dir))
+		if got := m.p.Changes; len(got) != 1 || got[0].Shown() != c.want {
+			t.Errorf("%s: %+v", what, got)
 		}
 	}
 }

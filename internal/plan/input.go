@@ -87,6 +87,9 @@ type Goal struct {
 	// Unmanaged has the paths that a rollback does not change. They were absent at the goal, and other
 	// users have changed them since their release.
 	Unmanaged map[string]bool
+	// Released has the paths that a run since has released with their image at the goal, and that no run has changed
+	// after that. Another rollback can manage them again.
+	Released map[string]bool
 	// Edited has, by path, the files of which runs since have changed only parts, and which are
 	// otherwise unchanged.
 	Edited map[string]WholeFile

@@ -83,7 +83,7 @@ func (m *removals) remove(e journal.Entry) {
 	}
 	switch {
 	case isPath(e.Addr) && m.removeFound(c, e):
-	case m.unmoved(e):
+	case m.unmoved(e) || m.releasedSince(e):
 		m.forget(c, "no run has changed it since, so it stays")
 	case m.inUnmanaged(e):
 		m.forget(c, "others have changed its directory, so it stays")
@@ -95,6 +95,14 @@ func (m *removals) remove(e journal.Entry) {
 	default:
 		m.revert(c, e)
 	}
+}
+
+// releasedSince reports whether a run since the goal of a rollback has released a path, and only a rollback has managed
+// it again. Changes by others stay. A directory returns if the rollback needs it for a path in it.
+func (m *removals) releasedSince(e journal.Entry) bool {
+	p := e.Addr.Path()
+	return m.in.Goal != nil && e.Addr.Kind() == addr.KindFile && m.in.Goal.Released[p] && !m.holdsFound(p) &&
+		len(m.wantedIn(p)) == 0
 }
 
 // forget plans that an address stays and is no longer managed.

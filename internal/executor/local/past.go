@@ -22,6 +22,7 @@ type past struct {
 	whole map[string]bool       // paths that a run changed as a whole
 	files map[string]bool       // paths at which a run put another file, until the file that was found returns
 	fresh map[string]bool       // paths that a run changed as a whole in a directory that was absent
+	freed map[string]bool       // released paths with the image that was found, until a run changes them again
 	parts edited
 	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.TreeFile
@@ -30,7 +31,7 @@ type past struct {
 
 func newPast(kept func(string) []plan.TreeFile) *past {
 	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{},
-		files: map[string]bool{}, fresh: map[string]bool{}, parts: edited{}, kept: kept,
+		files: map[string]bool{}, fresh: map[string]bool{}, freed: map[string]bool{}, parts: edited{}, kept: kept,
 		store: map[string]map[string]image.File{}}
 }
 
@@ -57,7 +58,11 @@ func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 		delete(p.trees, rec.Path)
 		delete(p.whole, rec.Path)
 		delete(p.files, rec.Path) // later changes of its parts begin with the file that was found
+		p.freed[rec.Path] = true
 		return
+	}
+	if k == addr.KindFile {
+		delete(p.freed, rec.Path)
 	}
 	was := *rec.From.File()
 	if did == plan.Repair || restored {

@@ -45,6 +45,34 @@ func TestPathsThatReturn(t *testing.T) {
 	}
 }
 
+// TestReleasedPaths: a path is released from its removal until a run changes it as a whole. An adoption and a
+// change of a part of it do not count.
+func TestReleasedPaths(t *testing.T) {
+	then, ours, absent := linkOf(1), linkOf(2), image.File{Type: image.Absent}
+	moved, part := moveOf("/f", then, ours), moveOf("/f", then, ours)
+	part.Addr = "edit:/f#line:x"
+	adopted := journal.Record{Kind: journal.Adopted, Addr: addr.File("/f"), From: new(image.Of(&absent))}
+	for what, c := range map[string]struct {
+		to   image.File
+		next journal.Record
+		want bool
+	}{
+		"adopted":           {then, adopted, true},
+		"changed":           {then, moved, false},
+		"a part of it":      {then, part, true},
+		"with other state":  {absent, adopted, false},
+		"of another object": {then, moveOf("/g", then, ours), true},
+	} {
+		p := newPast(nil)
+		p.move(moved, plan.Update, false)
+		p.move(moveOf("/f", ours, c.to), plan.Remove, true)
+		p.move(c.next, plan.Update, false)
+		if p.freed["/f"] != c.want {
+			t.Errorf("%s: %t", what, p.freed["/f"])
+		}
+	}
+}
+
 func linkOf(mtime int64) image.File {
 	return image.File{Type: image.Symlink, Target: "x", MTime: mtime}
 }

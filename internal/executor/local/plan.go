@@ -127,7 +127,7 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 		SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
 		ForeignPaths: foreign, Goal: &plan.Goal{
 			To: r.To, Entries: g.then.Entries, ImagesBefore: before, FilesBefore: found, Unmanaged: others,
-			Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
+			Released: past.freed, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err
