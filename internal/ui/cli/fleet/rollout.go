@@ -20,10 +20,11 @@ func NewRollout(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout",
 		Short: "Changes that reach the fleet in waves",
-		Long: `Shows and controls rollouts. If the policy of a target names a strategy, each
-change of its modules or of the root bundle is a rollout: the targets get the
-change in waves, as long as the targets that have it are healthy. Otherwise
-the rollout stops, and by default it rolls back.`,
+		Long: `Shows and controls rollouts. Each change of modules or of the root bundle is a
+rollout: the targets get the change in waves, as long as the targets that have
+it are healthy. Otherwise the rollout stops, and by default it rolls back. The
+policy of a target can select another strategy; with "at-once" there are no
+rollouts.`,
 		Example: "  fettle rollout list\n  fettle rollout show r7 --watch\n" +
 			"  fettle rollout pause r7 --reason 'support is informed first'",
 		Args: cli.Args(0, 0),
@@ -51,7 +52,7 @@ func newRolloutList(s *cli.Session) *cobra.Command {
 
 func showRollouts(s *cli.Printer, p document.RolloutPage) {
 	if len(p.Rollouts) == 0 {
-		s.Printf("There are no rollouts. Changes reach targets in waves if a policy names a strategy: docs/rollouts.md\n")
+		s.Printf("There are no rollouts. The next change begins one, unless its strategy is at-once: docs/rollouts.md\n")
 		return
 	}
 	rows := [][]string{}
