@@ -34,15 +34,7 @@ type seat struct {
 const clusterEnv = "FETTLE_TEST_BUS_SEAT"
 
 func (a *authority) seats(t testing.TB, n int) []seat {
-	var addresses []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-	}
+	addresses := freeAddresses(t, n)
 	var out []seat
 	for i, address := range addresses {
 		conf := a.conf("hub", fmt.Sprint("hub", i))

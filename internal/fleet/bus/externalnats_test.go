@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,10 +25,14 @@ func newOthers(t testing.TB, n int) *bustest.Others {
 	return bustest.NewOthers(t, freeAddresses(t, 2*n))
 }
 
-// freeAddresses returns n different unused addresses.
+// freeAddresses returns n different unused addresses. Their ports are below the ports that the kernel gives to
+// clients, because a server that restarts needs the same port again.
 func freeAddresses(t testing.TB, n int) (all []string) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(all) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
