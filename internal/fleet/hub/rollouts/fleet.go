@@ -1,15 +1,13 @@
 package rollouts
 
 import (
-	"cmp"
 	"strings"
 
-	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/rollout"
-	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/fleet/rollout/declared"
 )
 
 // Fleet is the knowledge of the hub that leads about the state of the targets.
@@ -96,41 +94,10 @@ func health(was *fleet.Assignment, seen document.Target) rollout.Health {
 // strategy returns the strategy of a lane.
 func (f Fleet) strategy(lane string, names map[string]fleet.TargetID) rollout.Strategy {
 	_, name, _ := strings.Cut(lane, " ")
-	for _, s := range f.Head.Strategies {
-		if s.Name == name {
-			return convert(s, names)
-		}
+	if s, ok := declared.Named(f.Head.Strategies, name, names); ok {
+		return s
 	}
 	return rollout.Careful()
-}
-
-// convert converts a strategy of the language, whose amounts are valid.
-func convert(s query.Strategy, names map[string]fleet.TargetID) rollout.Strategy {
-	out := rollout.Strategy{Name: s.Name, MaxFailed: amountOf(s.MaxFailed), MaxSilent: amountOf(s.MaxSilent),
-		MinReady: amountOf(s.MinReady), MinCoverage: amountOf(s.MinCoverage), MinReadyTime: s.MinReadyTime,
-		ProgressDeadline: s.ProgressDeadline, SilentAfter: s.SilentAfter, WaveTimeout: s.WaveTimeout,
-		OnBreach: rollout.Reaction(s.OnBreach)}
-	for _, w := range s.Waves {
-		rule := rollout.WaveRule{Name: w.Name, Size: amountOf(w.Size),
-			MaxUnavailable: amountOf(w.MaxUnavailable), Bake: w.Bake}
-		if !w.All {
-			rule.Selected = map[fleet.TargetID]bool{}
-			for _, name := range w.Selected {
-				rule.Selected[names[name]] = true
-			}
-		}
-		out.Waves = append(out.Waves, rule)
-	}
-	return out
-}
-
-// amountOf reads an amount, which the language has checked. "" means none.
-func amountOf(text string) rollout.Amount {
-	a, err := amount.Parse(cmp.Or(text, "0"))
-	if err != nil {
-		return rollout.Amount{}
-	}
-	return a
 }
 
 // cause describes the head of the branch.

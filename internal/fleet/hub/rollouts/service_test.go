@@ -39,7 +39,7 @@ func TestService(t *testing.T) {
 	}
 	all := []rollout.Event{{Rollout: "r1", At: 7, Kind: rollout.Created, Created: &rollout.Plan{Lane: "main short",
 		Cause: "commit 1", Changes: []rollout.Change{{Part: "top", Digest: "d1"}, {Part: "web", Digest: "d2"},
-			{Part: "web", Digest: "d3"}}, Strategy: convert(shortStrategy, nil), Waves: []rollout.Wave{
+			{Part: "web", Digest: "d3"}}, Strategy: shortDeclared(t), Waves: []rollout.Wave{
 			{Name: "first", MaxUnavailable: rollout.Amount{Number: 1}, Bake: 60, Members: []rollout.ID{"t2", "t4", "t3"}},
 			{Name: "rest", MaxUnavailable: rollout.Amount{Number: 50, Percent: true}, Members: []rollout.ID{"t1"}}}}},
 		{Rollout: "r1", At: 8, Kind: rollout.Granted, Target: "t2"},

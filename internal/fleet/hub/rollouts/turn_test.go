@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/fleet/rollout/declared"
 	"fettle.dev/fettle/internal/lang/query"
 )
 
@@ -34,6 +35,15 @@ var shortStrategy = query.Strategy{Name: "short", MaxFailed: "0", MaxSilent: "0"
 	ProgressDeadline: 900, SilentAfter: 300, WaveTimeout: 3600, OnBreach: "rollback",
 	Waves: []query.StrategyWave{{Name: "first", All: true, Size: "1", MaxUnavailable: "1"},
 		{Name: "rest", All: true, MaxUnavailable: "100%"}}}
+
+// shortDeclared is shortStrategy as rollouts use it.
+func shortDeclared(t *testing.T) rollout.Strategy {
+	s, ok := declared.Named([]query.Strategy{shortStrategy}, "short", nil)
+	if !ok {
+		t.Fatal("there is no strategy")
+	}
+	return s
+}
 
 func newSite(t *testing.T, hub *Log) *site {
 	return &site{t: t, hub: hub, was: map[fleet.TargetID]*fleet.Assignment{}, why: map[fleet.TargetID]string{},
