@@ -30,6 +30,7 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 		}
 		visible, restored := shown(recs), same.restoredBy(recs, did)
+		p.again = same[run]
 		for i, rec := range recs {
 			action := did.of(rec.Change)
 			if action == plan.Repair && !managed[rec.Addr] {

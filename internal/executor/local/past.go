@@ -23,6 +23,7 @@ type past struct {
 	files map[string]bool       // paths at which a run put another file, until the file that was found returns
 	fresh map[string]bool       // paths that a run changed as a whole in a directory that was absent
 	freed map[string]bool       // released paths with the image that was found, until a run changes them again
+	again bool                  // the present run is a complete rollback to the goal
 	parts edited
 	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.TreeFile
@@ -39,7 +40,8 @@ func newPast(kept func(string) []plan.TreeFile) *past {
 // of a home directory belongs to its account. A repair restored the applied image, so the
 // applied image counts and not the image that the repair found. A path that a run
 // released, and that has its original image, does not concern later runs. restored reports that the run
-// was a rollback to the same goal: like a repair, it did not restore the image that it found.
+// was a rollback to the same goal: like a repair, it did not restore the image that it found. If it was complete, a
+// path that it released is as it was at the goal. This includes a directory that it restored in part.
 func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 	k := rec.Addr.Kind()
 	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File() != nil {
@@ -53,7 +55,7 @@ func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 	p.parts.move(rec, did == plan.Repair, restored)
 	p.moves = append(p.moves, displacement{rec.Path, *rec.From.File(), *rec.To.File()})
 	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
-	if did == plan.Remove && p.returned(rec.Path, *rec.To.File()) {
+	if did == plan.Remove && (p.returned(rec.Path, *rec.To.File()) || p.again && !p.inTree(rec.Path)) {
 		delete(p.found, rec.Path)
 		delete(p.trees, rec.Path)
 		delete(p.whole, rec.Path)

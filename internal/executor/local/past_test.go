@@ -73,6 +73,24 @@ func TestReleasedPaths(t *testing.T) {
 	}
 }
 
+// TestReleasedWithoutItsTree: a complete rollback to the goal released a directory without a file that an earlier run
+// had removed. The directory is then as it was at the goal. After an incomplete rollback, its stored content still counts.
+func TestReleasedWithoutItsTree(t *testing.T) {
+	absent, dir := image.File{Type: image.Absent}, image.File{Type: image.Directory}
+	tree := image.File{Type: image.Directory, Tree: "t"}
+	for _, complete := range []bool{true, false} {
+		p := newPast(func(string) []plan.TreeFile { return []plan.TreeFile{{Rel: "f", File: linkOf(1)}} })
+		p.move(moveOf("/d/f", absent, linkOf(1)), plan.Remove, false)
+		p.move(moveOf("/d", tree, absent), plan.Update, false)
+		p.again = complete
+		p.move(moveOf("/d", absent, dir), plan.Remove, true)
+		found := p.wanted(func(string) bool { return false })
+		if _, restores := found["/d"]; restores == complete || p.freed["/d"] != complete {
+			t.Errorf("complete %t: %+v", complete, found)
+		}
+	}
+}
+
 func linkOf(mtime int64) image.File {
 	return image.File{Type: image.Symlink, Target: "x", MTime: mtime}
 }
