@@ -158,7 +158,7 @@ func TestSecondRollbackToAPurgedDirectoryOfOthers(t *testing.T) {
 }
 
 // TestOriginInAForbiddenDirectory: a rollback left a directory that must be absent, because others had a file in it.
-// After a rollback to the origin, a second one only manages the directory again, so it keeps what was restored.
+// After a rollback to the origin, a second one only manages the directory again. It must not remove the restored files.
 func TestOriginInAForbiddenDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.mkdirs("/t/d")

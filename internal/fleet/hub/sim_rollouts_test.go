@@ -112,7 +112,7 @@ func (h *history) finish(ctx context.Context) {
 	}
 }
 
-// settled reports whether no rollout is open, and each target has what it wants.
+// settled reports whether every rollout has ended and each target has its desired content.
 func (h *history) settled(ctx context.Context, run *Hub) bool {
 	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil {

@@ -151,7 +151,7 @@ func (h *History) inLeft(to int, p string, found Tree) bool {
 }
 
 // inForbidden reports whether a path is in a directory that must be absent at the goal, and that an earlier rollback
-// left there to others. If it was released since, the rollback may leave what it has now.
+// left there to others. If the path was released since then, the rollback may leave its present content.
 func (h *History) inForbidden(to int, p string) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
 		if h.goal(to)[d].Type == 'd' && h.ListAt(to).forbids(d) && h.released(d) {

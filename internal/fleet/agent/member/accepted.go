@@ -1,13 +1,10 @@
 package member
 
 import (
-	"errors"
-	"io/fs"
 	"path"
 
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/content"
-	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -17,14 +14,7 @@ func (m *Member) acceptedFile() string { return path.Join(m.cfg.Dir, "accepted.j
 // if only an earlier version of fettle ran. An unreadable file is an error: without it, any signed
 // commit would be accepted.
 func loadAccepted(files host.FS, file string) (content.Accepted, error) {
-	text, err := smallfile.Read(files, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return content.Accepted{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return content.ParseAccepted(text)
+	return loadOptional(files, file, content.Accepted{}, content.ParseAccepted)
 }
 
 // saveAccepted replaces the accepted commits durably.

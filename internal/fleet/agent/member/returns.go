@@ -1,26 +1,16 @@
 package member
 
 import (
-	"errors"
-	"io/fs"
 	"path"
 
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/content"
-	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
 // loadReturns reads the contents to which the host may return. Without a file it may return to none.
 func loadReturns(files host.FS, dir string) (content.Returns, error) {
-	text, err := smallfile.Read(files, returnsFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return content.Returns{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return content.ParseReturns(text)
+	return loadOptional(files, returnsFile(dir), content.Returns{}, content.ParseReturns)
 }
 
 // saveReturns replaces the contents durably.

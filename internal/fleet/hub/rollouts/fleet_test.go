@@ -116,7 +116,7 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// TestHeldTargets: of three targets, two want what is held, on one lane.
+// TestHeldTargets: one lane has three targets, and two of them want content that is held.
 func TestHeldTargets(t *testing.T) {
 	s := rollout.NewState()
 	c := rollout.Change{Part: "top", Digest: "d"}
