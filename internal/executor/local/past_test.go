@@ -74,7 +74,8 @@ func TestReleasedPaths(t *testing.T) {
 }
 
 // TestReleasedWithoutItsTree: a complete rollback to the goal released a directory without a file that an earlier run
-// had removed. The directory is then as it was at the goal. After an incomplete rollback, its stored content still counts.
+// had removed. The directory is then as it was at the goal. After an incomplete rollback, its stored content still
+// counts.
 func TestReleasedWithoutItsTree(t *testing.T) {
 	absent, dir := image.File{Type: image.Absent}, image.File{Type: image.Directory}
 	tree := image.File{Type: image.Directory, Tree: "t"}
