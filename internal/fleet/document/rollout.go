@@ -26,7 +26,7 @@ type Rollout struct {
 	// rollout stops by itself.
 	Targets   map[string]int `json:"targets"`
 	WorstCase int            `json:"worst_case"`
-	Held      bool           `json:"held"` // its content is not rolled out again until it is released
+	Held      bool           `json:"held"` // targets lack its content, which is not rolled out again until it is released
 }
 
 // RolloutWave contains the counts and limits of one wave.

@@ -85,7 +85,7 @@ func (s *State) order(r *Rollout, c Command) (Event, error) {
 		}
 		return member(r, c.Target, Event{Kind: Retried}, MemberFailed, MemberSilent)
 	case ToRelease:
-		if !s.Holds(r) {
+		if !s.keeps(r) {
 			return Event{}, errors.New("nothing is held because of it")
 		}
 		return Event{Kind: Released}, nil
@@ -124,14 +124,4 @@ func member(r *Rollout, id ID, e Event, states ...MemberState) (Event, error) {
 // target may have returned meanwhile, and the rollout may have ended.
 func (s *State) skips(r *Rollout, id ID) bool {
 	return slices.Contains(slices.Collect(maps.Values(s.skipped[id])), r.ID)
-}
-
-// Holds reports whether content is held because of a rollout.
-func (s *State) Holds(r *Rollout) bool {
-	for _, c := range r.Plan.Changes {
-		if s.held[place{r.Plan.Lane, c}] == r.ID {
-			return true
-		}
-	}
-	return false
 }

@@ -17,6 +17,7 @@ func (s *State) Decide(w World, now int64) []Event {
 			}
 		}
 	}
+	t.wanted()
 	return t.log
 }
 

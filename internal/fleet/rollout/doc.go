@@ -54,7 +54,8 @@
 // reaction is a pause, an abort, or a rollback: all members that were granted the change return to their
 // previous content. A rollback that fails on a member, or has no contact with it, ends when all members are assigned
 // their previous content. After an abort or a rollback the content
-// is held: it is not rolled out again until an operator releases it, or another content replaces it.
+// is held: it is not rolled out again until an operator releases it. It is shown as held while a target of the lane
+// lacks it, so not after other content replaced it. Stable content is never held.
 //
 // # Interruption
 //

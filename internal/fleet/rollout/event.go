@@ -31,6 +31,8 @@ const (
 	Returned  Kind = "returned" // the target has its previous content again
 	Ended     Kind = "ended"    // Phase is the result
 	Released  Kind = "released" // an operator permits the content that was held
+	Unwanted  Kind = "unwanted" // no target lacks the held content
+	Wanted    Kind = "wanted"   // a target lacks it again
 )
 
 // Event is one entry of the log. The state is a fold over the log.

@@ -96,6 +96,7 @@ func (f *fleet) step(seconds int64) {
 	log := f.s.Decide(w, f.now)
 	f.judge(log)
 	f.log = append(f.log, log...)
+	f.held(w)
 	if again := f.s.Decide(w, f.now); len(again) > 0 {
 		f.tell("decided again: %+v", again)
 	}

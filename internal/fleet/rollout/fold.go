@@ -12,9 +12,7 @@ func (s *State) Fold(e Event) {
 	case e.Kind == Ended:
 		s.end(r, e)
 	case e.Kind == Released:
-		for _, c := range r.Plan.Changes {
-			delete(s.held, place{r.Plan.Lane, c})
-		}
+		s.unhold(r)
 	case e.Target != "":
 		r.member(e)
 		s.skip(r, e)
@@ -35,13 +33,6 @@ func (s *State) create(e Event) {
 	}
 	s.Rollouts[r.ID] = r
 	s.next = max(s.next, number(r.ID)+1)
-}
-
-// hold keeps the content of a rollout from being rolled out again.
-func (s *State) hold(r *Rollout) {
-	for _, c := range r.Plan.Changes {
-		s.held[place{r.Plan.Lane, c}] = r.ID
-	}
 }
 
 // skip remembers what an operator excluded, also after the end of the rollout.
@@ -69,6 +60,7 @@ func (s *State) end(r *Rollout, e Event) {
 			}
 			s.stable[r.Plan.Lane][c.Part] = c.Digest
 		}
+		s.unhold(r)
 	case Aborted:
 		s.hold(r)
 	}
@@ -90,6 +82,8 @@ func (r *Rollout) fold(e Event) {
 	case Resumed:
 		r.Phase, r.Why, r.By = Active, "", ""
 		r.accepted, r.forgiven = true, r.failed()+r.count(allWaves, MemberSilent)
+	case Unwanted, Wanted:
+		r.Unwanted = e.Kind == Unwanted
 	case Breached:
 		r.Why, r.Stopped = e.Why, e.At
 		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]

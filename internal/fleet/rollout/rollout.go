@@ -15,6 +15,8 @@ type Rollout struct {
 	Settled int64          `json:"settled,omitempty"` // since when the current wave meets its conditions; 0: it does not
 	Stopped int64          `json:"stopped,omitempty"` // time of the breach; 0: none
 	Members map[ID]*Member `json:"members"`
+	// Unwanted reports that no target lacks the content that is held because of the rollout.
+	Unwanted bool `json:"unwanted,omitempty"`
 
 	promoted bool // an operator ended the bake time of the current wave
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met

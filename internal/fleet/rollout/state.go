@@ -36,9 +36,6 @@ func (s *State) Stable(lane, part string) (digest string, ok bool) {
 	return digest, ok
 }
 
-// HeldBy returns the ID of the rollout because of which a change is held, or "".
-func (s *State) HeldBy(lane string, c Change) string { return s.held[place{lane, c}] }
-
 // Open returns the rollouts that have not ended, oldest first.
 func (s *State) Open() []*Rollout {
 	var out []*Rollout

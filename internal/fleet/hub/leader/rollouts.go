@@ -16,7 +16,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	in assign.Input) (func([]assign.Desired) assign.Grant, error) {
 	head := in.Revisions[in.Refs[in.Branch].Commit]
 	t.rollouts.changed = nil
-	if !turn.Open() && !anyStrategy(head) {
+	if !turn.Needed() && !anyStrategy(head) {
 		return nil, nil
 	}
 	if t.rollouts.began == 0 {

@@ -160,7 +160,7 @@ func descriptions() []described {
 		{"fettle_module_revision_applied", "Active targets that have a revision of a module.",
 			[]string{"module", "revision"}},
 		{"fettle_rollouts", "Rollouts that have not ended, by phase.", []string{"phase"}},
-		{"fettle_rollouts_held", "Rollouts whose content is held until an operator releases it.", nil},
+		{"fettle_rollouts_held", "Rollouts whose content is held, and that targets lack.", nil},
 		{"fettle_rollout_targets", "Targets in rollouts that have not ended, by their state in the rollout.",
 			[]string{"state"}},
 		{"fettle_hub_up", "1 when a part of the hub works.", []string{"part"}},

@@ -2,8 +2,6 @@ package rollouts
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -18,10 +16,9 @@ func (t *Turn) Alarms() (out []assign.Alarm) {
 			out = append(out, assign.Alarm{Kind: assign.RolloutPaused,
 				Text: fmt.Sprintf("The rollout %[1]s paused: %[2]s. See fettle rollout show %[1]s, then resume it or roll it back.",
 					r.ID, r.Why)})
-		case len(ids) > 0:
-			list := slices.Sorted(maps.Keys(ids))
-			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(list),
-				Targets: list[:min(len(list), assign.MaxAlarmTargets)],
+		case t.log.state.Holds(r):
+			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(ids),
+				Targets: ids[:min(len(ids), assign.MaxAlarmTargets)],
 				Text: fmt.Sprintf("The rollout %[1]s was stopped (%[2]s), so its content is held: %[3]s. "+
 					"Push a newer commit, or run: fettle rollout release %[1]s", r.ID, r.Why, r.Plan.Cause)})
 		}

@@ -30,6 +30,10 @@ func describe(e rollout.Event) string {
 		}
 	case rollout.Released:
 		text = "released its content: it may be rolled out again"
+	case rollout.Unwanted:
+		text = "holds nothing any more: no target lacks its content"
+	case rollout.Wanted:
+		text = "holds content again: a target lacks it"
 	}
 	if text == "" {
 		return ""

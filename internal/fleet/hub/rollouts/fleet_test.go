@@ -115,19 +115,3 @@ func TestCause(t *testing.T) {
 		}
 	}
 }
-
-// TestHeldTargets: one lane has three targets, and two of them want content that is held.
-func TestHeldTargets(t *testing.T) {
-	s := rollout.NewState()
-	c := rollout.Change{Part: "top", Digest: "d"}
-	s.Fold(rollout.Event{Rollout: "r1", Kind: rollout.Created, Created: &rollout.Plan{Lane: "main web",
-		Changes: []rollout.Change{c}}})
-	s.Fold(rollout.Event{Rollout: "r1", Kind: rollout.Ended, Phase: rollout.Aborted})
-	want := map[string]map[fleet.TargetID]bool{"r1": {"t1": true, "t2": true}}
-	if got := heldTargets(s, rollout.World{Targets: map[fleet.TargetID]rollout.Target{
-		"t1": {Lane: "main web", Wants: []rollout.Change{{Part: "x"}, c}},
-		"t2": {Lane: "main web", Wants: []rollout.Change{c}},
-		"t3": {Lane: "main db", Wants: []rollout.Change{c}}}}); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}

@@ -17,8 +17,8 @@ type Turn struct {
 	events   []rollout.Event
 	contents map[string]fleet.Assigned
 	was      map[fleet.TargetID]*fleet.Assignment
-	held     map[string]map[fleet.TargetID]bool // targets that want held content, by rollout
-	waits    bool                               // for the contact of a target
+	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
+	waits    bool                        // for the contact of a target
 	ended    bool
 }
 
@@ -46,6 +46,9 @@ func (t *Turn) End() {
 // decide again soon.
 func (t *Turn) Open() bool { return t.waits || len(t.log.state.Open()) > 0 }
 
+// Needed reports whether the hub must decide even if all changes are delivered at once.
+func (t *Turn) Needed() bool { return t.Open() || t.log.state.HoldsAny() }
+
 // Events returns the events of the decision.
 func (t *Turn) Events() []rollout.Event { return t.events }
 
@@ -62,7 +65,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.record(all)
 		t.waits = t.log.state.Waits(w.World)
 	}
-	t.held = heldTargets(t.log.state, w.World)
+	t.held = t.log.state.Lacking(w.World)
 	lanes := map[fleet.TargetID]string{}
 	for id, target := range w.Targets {
 		lanes[id] = target.Lane

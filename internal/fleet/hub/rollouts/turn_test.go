@@ -192,10 +192,26 @@ func TestTurnsGoBack(t *testing.T) {
 		!strings.Contains(a.Text, "commit 0123456789ab: a change") {
 		t.Errorf("%+v", a)
 	}
+	if !held(s.hub, a.Text) {
+		t.Errorf("the list shows nothing as held, and the alarm is %s", a.Text)
+	}
 	s.until(three, three)
-	if s.turn(three); len(s.alarms) > 0 {
+	if s.turn(three); len(s.alarms) > 0 || held(s.hub, a.Text) {
 		t.Errorf("with another content: %+v", s.alarms)
 	}
+	for id := range s.was {
+		s.strategies[id] = "at-once"
+	}
+	s.turn(two)
+	if s.turn(two); len(s.alarms) > 0 || held(s.hub, a.Text) || !slices.Equal(s.contents(), []string{two}) {
+		t.Errorf("with another strategy: %+v", s.alarms)
+	}
+}
+
+// held reports whether the list of rollouts shows the rollout of an alarm as held.
+func held(l *Log, alarm string) (out bool) {
+	l.each(func(r *rollout.Rollout, held bool) { out = out || held && strings.Contains(alarm, r.ID) })
+	return out
 }
 
 // TestTurnsPause: a rollout that pauses by itself is an alarm, and one that an operator paused is none.
