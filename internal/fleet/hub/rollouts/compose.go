@@ -36,8 +36,8 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	}
 	root, ok := has[rootPart]
 	switch missing := unmet(has); {
-	case isNew && (!ok || why != "" && missing != ""):
-		return fleet.Assignment{}, why
+	case isNew && (!ok || missing != ""):
+		return fleet.Assignment{}, cmp.Or(why, missing)
 	case missing != "":
 		return *was, missing
 	}
