@@ -223,8 +223,7 @@ type Options struct {
 	// CrossIrreversible allows changes that delete the configuration and data of packages.
 	// Rollbacks have it in their request.
 	CrossIrreversible bool
-	// IgnoreFreeze allows commands and single files to change a frozen host. It has no effect on
-	// runs.
+	// IgnoreFreeze allows a change of a frozen host.
 	IgnoreFreeze bool   `json:"FrozenToo"`
 	User         string // the requesting user, for the history
 	From         string // the host or terminal of this user

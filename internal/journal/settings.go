@@ -17,15 +17,15 @@ func (s *Store) Freeze(f Frozen) error {
 // Unfreeze removes the freeze, if there is one.
 func (s *Store) Unfreeze() error { return s.discard("/" + FrozenFile) }
 
-// Frozen returns the freeze in force, or nil. A damaged freeze is an error, so that a run is never
-// applied by accident.
+// Frozen returns the freeze in force, or nil. A freeze ends when the wall clock reaches its end. A damaged
+// freeze is an error, so that a run is never applied by accident.
 func (s *Store) Frozen() (*Frozen, error) {
 	var f Frozen
 	ok, err := s.loadSetting("/"+FrozenFile, &f)
 	if err != nil {
 		return nil, fmt.Errorf("cannot determine whether this host is frozen; freeze or unfreeze it again: %w", err)
 	}
-	if !ok {
+	if !ok || f.Until > 0 && s.opts.Now().UnixNano() >= f.Until {
 		return nil, nil
 	}
 	return &f, nil

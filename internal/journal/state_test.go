@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host/mem"
@@ -210,6 +211,23 @@ func TestOlderVersion(t *testing.T) {
 	overwrite(t, fsys, "/journal/000001.wal", b[:len(b)-5])
 	if run, open, err := open(t, fsys).Unfinished(); run != 1 || !open || err != nil {
 		t.Errorf("run %d, unfinished %v: %v", run, open, err)
+	}
+}
+
+// A freeze ends at its end, and not before; a clock that was set back begins it again.
+func TestFreezeEnds(t *testing.T) {
+	now := fixedNow()
+	s := must(journal.OpenWith(mem.NewFS(mem.Options{}), journal.Options{Now: func() time.Time { return now }}))(t)
+	end := now.Add(2 * time.Hour)
+	check(t, s.Freeze(journal.Frozen{By: "ann", Why: "the fair", Until: end.UnixNano()}))
+	for _, c := range []struct {
+		at     time.Time
+		frozen bool
+	}{{now, true}, {end.Add(-1), true}, {end, false}, {end.Add(time.Hour), false}, {now.Add(-24 * time.Hour), true}} {
+		now = c.at
+		if f := must(s.Frozen())(t); (f != nil) != c.frozen {
+			t.Errorf("at %s: %+v", c.at, f)
+		}
 	}
 }
 

@@ -14,11 +14,12 @@ type RunInfo struct {
 	damaged bool
 }
 
-// Frozen means that applying is refused until an operator unfreezes the host.
+// Frozen means that applying is refused until an operator unfreezes the host, or until its end.
 type Frozen struct {
-	By  string `json:"by"`
-	At  int64  `json:"at"` // ns since 1970
-	Why string `json:"why,omitempty"`
+	By    string `json:"by"`
+	At    int64  `json:"at"` // ns since 1970
+	Why   string `json:"why,omitempty"`
+	Until int64  `json:"until,omitempty"` // ns since 1970; 0: it has no end
 }
 
 // Arming means that a run undoes itself unless it is confirmed.

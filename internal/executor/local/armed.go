@@ -55,8 +55,8 @@ func (x *runs) revert(ctx context.Context, a journal.Arming, o executor.Options,
 }
 
 // mayApply refuses while the machine is frozen, or waits for a confirmation.
-func (x *runs) mayApply() error {
-	if err := x.thawed(); err != nil {
+func (x *runs) mayApply(o executor.Options) error {
+	if err := x.thawed(); err != nil && !o.IgnoreFreeze {
 		return err
 	}
 	a, err := x.store.ArmedRun()

@@ -21,7 +21,7 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 		return nil, err
 	}
 	defer l.Close()
-	if err := x.runs.mayApply(); err != nil {
+	if err := x.runs.mayApply(o); err != nil {
 		return nil, err
 	}
 	r.Diffs = false
@@ -56,7 +56,7 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 		return nil, err
 	}
 	defer l.Close()
-	if err := x.runs.thawed(); err != nil {
+	if err := x.runs.thawed(); err != nil && !o.IgnoreFreeze {
 		return nil, err
 	}
 	r.Diffs = false

@@ -297,6 +297,10 @@ func TestFreezeSurvives(t *testing.T) {
 	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "audit") {
 		t.Errorf("a frozen machine was changed: %v", err)
 	}
+	if _, err := m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "0"}), nil,
+		executor.Options{IgnoreFreeze: true}, nil); err != nil {
+		t.Errorf("the freeze is not overridden: %v", err)
+	}
 	if err := m.x.Unfreeze(context.Background(), executor.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -59,19 +59,22 @@ func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st
 	return x.run(ctx, run, job, states, o)
 }
 
-// thawed refuses while the machine is frozen.
+// thawed refuses while the machine is frozen. A freeze that cannot be read counts as a freeze.
 func (x *runs) thawed() error {
 	f, err := x.store.Frozen()
 	if err != nil {
-		return fmt.Errorf("cannot read whether this host is frozen: %w", err)
+		return fmt.Errorf("this host counts as %w: %w", executor.ErrFrozen, err)
 	}
 	if f != nil {
-		reason := ""
+		reason, end := "", ""
 		if f.Why != "" {
 			reason = ": " + f.Why
 		}
-		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen,
-			orElse(f.By, "an unknown user"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
+		if f.Until > 0 {
+			end = " until " + time.Unix(0, f.Until).UTC().Format(time.RFC3339)
+		}
+		return fmt.Errorf("this host is %w by %s since %s%s%s; to change it, run: fettle unfreeze", executor.ErrFrozen,
+			orElse(f.By, "an unknown user"), time.Unix(0, f.At).UTC().Format(time.RFC3339), end, reason)
 	}
 	return nil
 }

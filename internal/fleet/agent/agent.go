@@ -54,7 +54,7 @@ type Config struct {
 // Enforcer executes runs. Runner implements it.
 type Enforcer interface {
 	Run(ctx context.Context, run machine.Run, tell func(machine.Event)) machine.Outcome
-	LocalFreeze(ctx context.Context) (string, error)
+	LocalFreeze(ctx context.Context) (machine.LocalFreeze, error)
 	Managed(ctx context.Context) (Managed, error)
 }
 

@@ -73,8 +73,8 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Thaw:
 		a.spawn(func() {
-			if why, err := a.cfg.Runner.LocalFreeze(ctx); err == nil {
-				a.post(ctx, machine.LocalFreeze{Why: why})
+			if f, err := a.cfg.Runner.LocalFreeze(ctx); err == nil {
+				a.post(ctx, f)
 			}
 		})
 	case machine.Prepare:

@@ -98,7 +98,7 @@ func (r *Runner) mayRun(ctx context.Context, x executor.Executor, run machine.Ru
 	case err != nil || run.Look: // the run itself reports the error
 		return machine.Outcome{}, true
 	case c.Frozen != nil:
-		return machine.Outcome{Result: machine.Frozen, Error: localFreezeOf(c)}, false
+		return frozen(localFreezeOf(c)), false
 	case c.Armed != nil && r.Now().Before(time.Unix(0, c.Armed.Deadline)):
 		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits for a confirmation", c.Armed.Run)},
 			false
@@ -106,26 +106,34 @@ func (r *Runner) mayRun(ctx context.Context, x executor.Executor, run machine.Ru
 	return machine.Outcome{}, true
 }
 
-// localFreezeOf returns the user who froze the host, and the reason; "" if the host is not frozen.
-func localFreezeOf(c executor.Condition) string {
+// frozen is the outcome of a run that a freeze refused.
+func frozen(f machine.LocalFreeze) machine.Outcome {
+	return machine.Outcome{Result: machine.Frozen, Error: f.Why, FrozenUntil: f.Until}
+}
+
+// localFreezeOf describes the freeze of the host.
+func localFreezeOf(c executor.Condition) machine.LocalFreeze {
 	if c.Frozen == nil {
-		return ""
+		return machine.LocalFreeze{}
 	}
 	text := "by " + c.Frozen.By
 	if c.Frozen.By == "" {
 		text = "by an unknown user"
 	}
+	if c.Frozen.Until > 0 {
+		text += " until " + time.Unix(0, c.Frozen.Until).UTC().Format(time.RFC3339)
+	}
 	if c.Frozen.Why != "" {
 		text += ": " + c.Frozen.Why
 	}
-	return text
+	return machine.LocalFreeze{Why: text, Until: c.Frozen.Until}
 }
 
-// LocalFreeze returns the user who froze the host, and the reason; "" if the host is not frozen.
-func (r *Runner) LocalFreeze(ctx context.Context) (string, error) {
+// LocalFreeze describes the freeze of the host.
+func (r *Runner) LocalFreeze(ctx context.Context) (machine.LocalFreeze, error) {
 	x, done, err := r.Open(ctx)
 	if err != nil {
-		return "", err
+		return machine.LocalFreeze{}, err
 	}
 	defer func() { _ = done() }()
 	c, err := x.Condition(ctx)

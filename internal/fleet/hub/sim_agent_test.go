@@ -350,7 +350,9 @@ func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobE
 }
 
 // LocalFreeze implements agent.Enforcer.
-func (a *simAgent) LocalFreeze(context.Context) (string, error) { return "", nil }
+func (a *simAgent) LocalFreeze(context.Context) (machine.LocalFreeze, error) {
+	return machine.LocalFreeze{}, nil
+}
 
 // Managed implements agent.Enforcer.
 func (a *simAgent) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }

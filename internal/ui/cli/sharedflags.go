@@ -50,7 +50,7 @@ func WatchFlag(c *cobra.Command, on *bool) {
 	c.Flags().BoolVar(on, "watch", false, "show the result again after each change, until you stop the command")
 }
 
-// FrozenFlag defines --ignore-freeze, for commands that change machines outside of runs.
+// FrozenFlag defines --ignore-freeze, for commands that change machines.
 func (f *policyFlags) FrozenFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.IgnoreFreeze, "ignore-freeze", false, "work on frozen hosts as well")
 }

@@ -108,7 +108,9 @@ func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Ou
 }
 
 // LocalFreeze implements agent.Enforcer.
-func (*node) LocalFreeze(context.Context) (string, error) { return "", nil }
+func (*node) LocalFreeze(context.Context) (machine.LocalFreeze, error) {
+	return machine.LocalFreeze{}, nil
+}
 
 // Managed implements agent.Enforcer.
 func (*node) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }

@@ -68,7 +68,10 @@ type JobReceived struct{ Job fleet.Job }
 
 // LocalFreeze reports that a user froze the host locally, with the user and the reason. Why is ""
 // if it is no longer frozen.
-type LocalFreeze struct{ Why string }
+type LocalFreeze struct {
+	Why   string
+	Until int64 // the end by the wall clock, in ns since 1970; 0: none
+}
 
 // Certificate is the validity of the current certificate, in seconds since 1970.
 type Certificate struct{ From, Until int64 }

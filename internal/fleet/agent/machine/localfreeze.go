@@ -6,11 +6,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// frozenBy records the user and reason of a local freeze, "" for none, and when to check it again.
-// A change is reported immediately.
-func (m *runs) frozenBy(why string, again time.Duration) {
+// frozenBy records the user and reason of a local freeze, "" for none, and checks the freeze again at its end by
+// the wall clock, but at least every thawAgain, because the clock can jump. A change is reported immediately.
+func (m *runs) frozenBy(why string, until int64) {
+	again := never
 	if why != "" {
-		again = min(again, m.now.Mono+thawAgain)
+		again = m.now.Mono + thawAgain
+	}
+	if why != "" && until > 0 {
+		again = min(again, m.now.Mono+max(time.Duration(until-m.now.Wall), thawSoonest))
 	}
 	was := m.localFreeze
 	m.localFreeze, m.due[thawTimer] = why, again

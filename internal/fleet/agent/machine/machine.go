@@ -92,7 +92,7 @@ func (m *Machine) take(e Event) {
 	case JobAnswerSent:
 		m.jobs.informed(e)
 	case LocalFreeze:
-		m.runs.frozenBy(e.Why, never)
+		m.runs.frozenBy(e.Why, e.Until)
 	case Certificate:
 		m.renewal.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
 	case Newer:

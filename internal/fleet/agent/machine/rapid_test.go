@@ -162,7 +162,11 @@ func (h history) happen() {
 	case 15:
 		h.sleeps()
 	case 9:
-		h.step(machine.LocalFreeze{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
+		f := machine.LocalFreeze{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")}
+		if f.Why != "" && h.n("ends", 0, 1) == 1 {
+			f.Until = h.now.Wall + int64(h.n("in", -10, 100))*int64(time.Second)
+		}
+		h.step(f)
 	default:
 		h.complete()
 	}

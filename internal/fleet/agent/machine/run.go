@@ -169,7 +169,7 @@ func (m *runs) ran(o Outcome) {
 		m.due[lockTimer] = m.now.Mono + lockAgain
 	case Frozen:
 		m.neverBegan(r, o.Error)
-		m.frozenBy(o.Error, m.now.Mono+thawAgain)
+		m.frozenBy(o.Error, o.FrozenUntil)
 	case Looked:
 		m.drift(r, o, false)
 	default:

@@ -150,6 +150,8 @@ type Outcome struct {
 	Run     int // number of the run in the history; 0 if nothing was recorded
 	Changes int
 	Error   string
+	// FrozenUntil is the end of the freeze that refused the run, in ns since 1970; 0: none.
+	FrozenUntil int64
 	// Undo reports that the policy of the repository undoes failed runs.
 	Undo bool
 	// Parts contains the modules with a problem, by directory; "" is the root bundle. All other

@@ -35,7 +35,9 @@ const (
 	firstRenew = time.Minute
 	longest    = 5 * time.Minute // maximum time between two attempts to reach a hub
 	thawAgain  = 30 * time.Second
-	lockAgain  = 20 * time.Second
+	// thawSoonest is the minimum time between two checks of a freeze.
+	thawSoonest = time.Second
+	lockAgain   = 20 * time.Second
 	// glance is the maximum time to wait for a wall-clock time without checking the clock again,
 	// because it can jump.
 	glance = time.Minute

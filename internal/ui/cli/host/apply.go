@@ -111,6 +111,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	c.Flags().BoolVar(&s.OverrideAgent, "override-agent", false,
 		"also apply to hosts whose agent has another assignment; the agent undoes it later")
 	s.AdoptFlag(c)
+	s.FrozenFlag(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c

@@ -236,7 +236,8 @@ func refuseFrozen(s *cli.Printer, st executor.Condition) error {
 	if st.Frozen.Why != "" {
 		why = ": " + st.Frozen.Why
 	}
-	text := fmt.Sprintf("this host was frozen by %s at %s%s", st.Frozen.By, s.Moment(st.Frozen.At), why)
-	return cli.WithHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text),
-		"See what would change: fettle plan\nAllow changes again: fettle unfreeze")
+	text := fmt.Sprintf("this host was frozen by %s at %s%s%s", st.Frozen.By, s.Moment(st.Frozen.At),
+		frozenUntil(s, st.Frozen), why)
+	return cli.WithHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text), "See what would change: fettle plan\n"+
+		"Allow changes again: fettle unfreeze\nOr change it nevertheless: add --ignore-freeze")
 }

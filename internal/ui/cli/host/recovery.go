@@ -10,14 +10,14 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// mayRun refuses on a frozen machine, and recovers earlier runs. It reads the status once, because
-// that reads the whole applied state.
+// mayRun refuses on a frozen machine unless the options override it, and recovers earlier runs. It reads
+// the status once, because that reads the whole applied state.
 func mayRun(ctx context.Context, s *cli.Printer, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
 		return err
 	}
-	if err := refuseFrozen(s, st); err != nil {
+	if err := refuseFrozen(s, st); err != nil && !o.IgnoreFreeze {
 		return err
 	}
 	return recoverRun(ctx, s, x, st, o)
@@ -30,7 +30,7 @@ func mayApply(ctx context.Context, s *cli.Session, x executor.Executor, o execut
 	if err != nil {
 		return err
 	}
-	if err := refuseFrozen(s.Printer, st); err != nil {
+	if err := refuseFrozen(s.Printer, st); err != nil && !o.IgnoreFreeze {
 		return err
 	}
 	if a := st.Armed; a != nil && st.Locked == "" && st.Unfinished == 0 && s.App.Now().Before(time.Unix(0, a.Deadline)) {

@@ -172,11 +172,19 @@ func frozenText(s *cli.Printer, f *journal.Frozen) string {
 	if f == nil {
 		return ""
 	}
-	text := fmt.Sprintf("by %s at %s", f.By, s.Moment(f.At))
+	text := fmt.Sprintf("by %s at %s%s", f.By, s.Moment(f.At), frozenUntil(s, f))
 	if f.Why != "" {
 		text += ": " + f.Why
 	}
 	return text + "; to allow changes type: fettle unfreeze"
+}
+
+// frozenUntil returns the end of a freeze with the word before it, "" if it has no end.
+func frozenUntil(s *cli.Printer, f *journal.Frozen) string {
+	if f.Until == 0 {
+		return ""
+	}
+	return " until " + s.Moment(f.Until)
 }
 
 // errNothingApplied refuses what needs an applied list.
