@@ -53,6 +53,7 @@ func otherCommands() map[string]string {
 	const run = "To run a program on targets: fettle run -t TARGETS -- PROGRAM"
 	const list, enrol = "To see the targets: fettle target list",
 		"To enrol hosts in a fleet: fettle target enrol, or on the host: fettle agent enrol"
+	const freezeFor = "To refuse all changes for a time: fettle freeze --expires 2h --reason TEXT"
 	const module = "To copy a module of another repository: fettle module add NAME SOURCE"
 	return map[string]string{
 		"destroy": back, "uninstall": back, "undo": back, "revert": back, "reset": back, "restore": back,
@@ -78,8 +79,7 @@ func otherCommands() map[string]string {
 		"facter":    "To see the facts of a host: fettle facts", "grains": "To see the facts of a host: fettle facts",
 		"setup":  "To see the facts of a host: fettle facts",
 		"galaxy": module, "install-module": module, "vendor": module, "get": module,
-		"pause": "To refuse all changes: fettle freeze", "hold": "To refuse all changes for a time: fettle freeze --expires 2h --reason TEXT",
-		"lock":   "To refuse all changes for a time: fettle freeze --expires 2h --reason TEXT",
+		"pause": "To refuse all changes: fettle freeze", "hold": freezeFor, "lock": freezeFor,
 		"resume": "To allow changes again: fettle unfreeze", "thaw": "To allow changes again: fettle unfreeze",
 		"unlock": "To allow changes again: fettle unfreeze",
 		"prune":  "To delete old runs: fettle gc", "cleanup": "To delete old runs: fettle gc",

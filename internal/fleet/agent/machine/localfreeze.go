@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// frozenBy records the user and reason of a local freeze, "" for none, and checks the freeze again at its end by
-// the wall clock, but at least every thawAgain, because the clock can jump. A change is reported immediately.
+// frozenBy records the user and reason of a local freeze, "" for none. The freeze is checked again at its end, and at
+// least every thawAgain, because the clock can jump. A change is reported immediately.
 func (m *runs) frozenBy(why string, until int64) {
 	again := never
 	if why != "" {

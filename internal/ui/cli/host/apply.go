@@ -35,13 +35,6 @@ func (f *RunFlags) Flags(c *cobra.Command) {
 	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or undo the run")
 }
 
-// Arms adds what only a command has whose runs can be armed.
-func (f *RunFlags) Arms(c *cobra.Command) {
-	cli.DurationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0,
-		"undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
-	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
-}
-
 // Options reads the options of a run. The error is one of the command line.
 func (f *RunFlags) Options(s *cli.Session) (executor.Options, error) {
 	o := s.RunOptions()

@@ -225,19 +225,3 @@ func changesIn(p *plan.Plan) error {
 	}
 	return nil
 }
-
-// refuseFrozen ends a command that would change a frozen machine, before
-// anything is planned.
-func refuseFrozen(s *cli.Printer, st executor.Condition) error {
-	if st.Frozen == nil {
-		return nil
-	}
-	why := ""
-	if st.Frozen.Why != "" {
-		why = ": " + st.Frozen.Why
-	}
-	text := fmt.Sprintf("this host was frozen by %s at %s%s%s", st.Frozen.By, s.Moment(st.Frozen.At),
-		frozenUntil(s, st.Frozen), why)
-	return cli.WithHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text), "See what would change: fettle plan\n"+
-		"Allow changes again: fettle unfreeze\nOr change it nevertheless: add --ignore-freeze")
-}

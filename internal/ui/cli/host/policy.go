@@ -35,3 +35,10 @@ func repairs(c *cobra.Command, noRepair bool, p catalog.Policy) bool {
 	}
 	return p.Drift != "report"
 }
+
+// Arms adds what only a command has whose runs can be armed.
+func (f *RunFlags) Arms(c *cobra.Command) {
+	cli.DurationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0,
+		"undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
+	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
+}

@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -85,4 +87,14 @@ func progressOf(s *cli.Printer) (*render.Progress, func(executor.Event)) {
 		p.Follow(time.NewTicker(time.Second).C)
 	}
 	return p, p.Show
+}
+
+// orSkip adds how to roll back without addresses that cannot be restored now.
+func orSkip(err error) error {
+	var list *diag.ListError
+	if !errors.As(err, &list) {
+		return err
+	}
+	return cli.WithHint(err,
+		"Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
 }

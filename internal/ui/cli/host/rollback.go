@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
@@ -112,16 +111,6 @@ func runRollback(ctx context.Context, s *cli.Session, f rollbackFlags, to string
 			return x.Rollback(ctx, r, p, o, show)
 		})
 	})
-}
-
-// orSkip adds how to roll back without addresses that cannot be restored now.
-func orSkip(err error) error {
-	var list *diag.ListError
-	if !errors.As(err, &list) {
-		return err
-	}
-	return cli.WithHint(err,
-		"Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
 }
 
 func approveRollback(ctx context.Context, s *cli.Session, p *plan.Plan, f rollbackFlags) error {

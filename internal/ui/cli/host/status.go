@@ -168,25 +168,6 @@ func armedText(s *cli.Printer, a *journal.Arming) string {
 	return fmt.Sprintf("run %d undoes itself at %s; to keep it type: fettle confirm", a.Run, s.Moment(a.Deadline))
 }
 
-func frozenText(s *cli.Printer, f *journal.Frozen) string {
-	if f == nil {
-		return ""
-	}
-	text := fmt.Sprintf("by %s at %s%s", f.By, s.Moment(f.At), frozenUntil(s, f))
-	if f.Why != "" {
-		text += ": " + f.Why
-	}
-	return text + "; to allow changes type: fettle unfreeze"
-}
-
-// frozenUntil returns the end of a freeze with the word before it, "" if it has no end.
-func frozenUntil(s *cli.Printer, f *journal.Frozen) string {
-	if f.Until == 0 {
-		return ""
-	}
-	return " until " + s.Moment(f.Until)
-}
-
 // errNothingApplied refuses what needs an applied list.
 func errNothingApplied() error {
 	return cli.WithHint(errors.New("nothing is applied on this host"), "Apply something first: fettle apply")
