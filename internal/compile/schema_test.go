@@ -351,7 +351,7 @@ func blockText(b schema.Block, attr string) string {
 		return "variable \"x\" {\n" + text + "}\n"
 	case "param":
 		return "action \"x\" {\ncommand = [\"true\"]\n" + text + "}\n"
-	case "wave":
+	case "wave", "after":
 		return "rollout \"x\" {\n" + text + "}\n"
 	case "part":
 		return "command \"x\" {\n" + text + "}\n"

@@ -34,7 +34,11 @@ func TestStrategiesAreChecked(t *testing.T) {
 	for name, change := range map[string]func(s *query.Strategy){
 		"name": func(s *query.Strategy) { s.Name = "" }, "no wave": func(s *query.Strategy) { s.Waves = nil },
 		"amount": func(s *query.Strategy) { s.MaxSilent = "" }, "size": func(s *query.Strategy) { s.Waves[0].Size = "x" },
-		"time":     func(s *query.Strategy) { s.WaveTimeout = -1 },
+		"time":  func(s *query.Strategy) { s.WaveTimeout = -1 },
+		"after": func(s *query.Strategy) { s.Afters = []query.StrategyAfter{{Module: "modules/db", Ready: "1"}} },
+		"ready": func(s *query.Strategy) {
+			s.Afters = []query.StrategyAfter{{Module: "modules/db", Modules: []string{"modules/web"}, Ready: "x"}}
+		},
 		"bake":     func(s *query.Strategy) { s.Waves[1].Bake = -1 },
 		"breach":   func(s *query.Strategy) { s.OnBreach = "" },
 		"twice":    func(s *query.Strategy) { s.Waves[1].Name = "a" },

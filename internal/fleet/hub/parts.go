@@ -128,6 +128,9 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader 
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
 		},
+		Ready: func(ctx context.Context, module string) (map[fleet.TargetID]bool, error) {
+			return c.view.ReadyTargets(ctx, module, c.now())
+		},
 		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) }}})

@@ -41,7 +41,8 @@ func (t *turn) isOver(r *Rollout) bool {
 			continue
 		}
 		target := t.w.Targets[id]
-		held := target.Hold != "" || target.Health == Blocked && m.State == MemberGranted
+		waits := m.State == MemberPending && target.waitsIn(r) != ""
+		held := target.Hold != "" || waits || target.Health == Blocked && m.State == MemberGranted
 		switch {
 		case m.State == MemberPending && !target.Online:
 		case held && t.now-r.Began >= r.Plan.Strategy.WaveTimeout:

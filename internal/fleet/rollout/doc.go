@@ -48,6 +48,11 @@
 //     does not count. If the other targets are as silent, the rollout pauses instead of its reaction.
 //   - A rollout without a ready member is never complete.
 //
+// # Dependence on other targets
+//
+// A part of Target.Waits must not reach the target yet. Its change is not proposed, a member does not get it, and
+// stable content waits, too. A grant that was made remains. Returns and removals do not wait.
+//
 // # Breach
 //
 // As soon as more members failed or are silent than the strategy tolerates, there are no further grants. The

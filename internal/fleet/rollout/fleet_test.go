@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -39,6 +40,7 @@ type fleet struct {
 	takes    int64 // seconds until a host knows the result
 	up       int64
 	resync   bool
+	after    bool // the part web waits until all hosts of its lane have the newest part db
 
 	s   *rollout.State
 	log []rollout.Event
@@ -84,10 +86,14 @@ func (f *fleet) world() rollout.World {
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
 		Cause:    func(string) string { return "a test" }}
 	for id, h := range f.hosts {
-		w.Targets[id] = rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
-			Contact: h.contact, Hold: h.hold, New: h.fresh}
+		w.Targets[id] = f.target(h)
 	}
 	return w
+}
+
+func (f *fleet) target(h *host) rollout.Target {
+	return rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
+		Contact: h.contact, Hold: h.hold, New: h.fresh, Waits: f.waits(h)}
 }
 
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.
@@ -130,8 +136,11 @@ func (f *fleet) permitted(id rollout.ID, h *host) (out []rollout.Change) {
 		if slices.ContainsFunc(back, func(b rollout.Change) bool { return b.Part == c.Part }) {
 			continue
 		}
-		allowed, why := f.s.Allowed(id, h.lane, c)
+		allowed, why := f.s.Permits(id, f.target(h), c)
 		if allowed && h.hold == "" {
+			if strings.Contains(why, "stable") {
+				f.ordered(id, c, why)
+			}
 			out = append(out, c)
 		}
 		if why == "" {

@@ -21,7 +21,7 @@ func (t *turn) grant(r *Rollout) {
 
 // grantable reports whether a target can be changed now. A target takes part in one movement at a time.
 func (t *turn) grantable(r *Rollout, id ID) bool {
-	if !t.changeable(id) {
+	if !t.changeableIn(r, id) {
 		return false
 	}
 	for _, other := range t.s.Open() {

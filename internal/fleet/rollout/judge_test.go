@@ -91,6 +91,11 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	if e.Lost != (h.health == rollout.Broken) {
 		f.tell("%s is granted the change as lost %t, and is %q", e.Target, e.Lost, h.health)
 	}
+	for _, c := range f.wants(h) {
+		if slices.Contains(plan.Changes, c) {
+			f.ordered(e.Target, c, "a grant")
+		}
+	}
 	n, failed, most := 0, 0, plan.Waves[wave].MaxUnavailable
 	for id, was := range lost(log, e.Rollout) {
 		if k := state[id]; inFlight(k) && (!was || k == rollout.Silent) {

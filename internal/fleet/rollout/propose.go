@@ -43,8 +43,11 @@ func sortedLanes(m map[string][]ID) []string {
 }
 
 // isNew reports whether a change of a target needs a rollout: it is not stable, not held, and not part of a
-// rollout to which the target belongs.
+// rollout to which the target belongs. A change that depends on targets that are not ready waits.
 func (t *turn) isNew(id ID, target Target, c Change) bool {
+	if target.depends(c) != "" {
+		return false
+	}
 	if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped[id][c] != "" {
 		return false
 	}

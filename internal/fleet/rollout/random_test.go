@@ -40,7 +40,7 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 16).Draw(rt, "event") {
+	switch rapid.IntRange(0, 18).Draw(rt, "event") {
 	case 0, 1:
 		part := rapid.SampledFrom([]string{"web", "db", "top"}).Draw(rt, "part")
 		f.head[part] = fmt.Sprintf("%s%d", part, n)
@@ -71,6 +71,8 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 		f.bad[f.next["web"]] = rapid.IntRange(0, 2).Draw(rt, "bad") == 0
 	case 15:
 		h.broken = !h.broken
+	case 17:
+		f.after = !f.after
 	case 13, 14:
 		f.order(rt, id)
 	}
@@ -159,7 +161,7 @@ func (f *fleet) open() (out string) {
 	}
 	for id, h := range f.hosts {
 		for _, c := range f.wants(h) {
-			allowed, why := f.s.Allowed(id, h.lane, c)
+			allowed, why := f.s.Permits(id, f.target(h), c)
 			out += fmt.Sprintf("%s wants %v: %v, %s\n", id, c, allowed, why)
 		}
 	}

@@ -9,7 +9,7 @@ func (t *turn) substitute(r *Rollout) {
 	ids := t.ids(r)
 	next := 0
 	for _, id := range ids {
-		if m := r.Members[id]; m.Wave != r.Wave || !m.untouched() || t.changeable(id) {
+		if m := r.Members[id]; m.Wave != r.Wave || !m.untouched() || t.changeableIn(r, id) {
 			continue
 		}
 		for next < len(ids) && !t.replaces(r, ids[next]) {
@@ -27,13 +27,18 @@ func (t *turn) substitute(r *Rollout) {
 // replaces reports whether a member of a later wave can be in the current wave.
 func (t *turn) replaces(r *Rollout, id ID) bool {
 	m := r.Members[id]
-	return m.Wave > r.Wave && m.untouched() && t.changeable(id) && !r.Plan.Waves[m.Wave].Selected
+	return m.Wave > r.Wave && m.untouched() && t.changeableIn(r, id) && !r.Plan.Waves[m.Wave].Selected
 }
 
 // changeable reports whether a target can be reached and is not held.
 func (t *turn) changeable(id ID) bool {
 	target := t.w.Targets[id]
 	return target.Online && target.Hold == ""
+}
+
+// changeableIn reports whether a member can get the changes of its rollout now.
+func (t *turn) changeableIn(r *Rollout, id ID) bool {
+	return t.changeable(id) && t.w.Targets[id].waitsIn(r) == ""
 }
 
 // untouched reports whether the member was never granted the change.

@@ -27,6 +27,9 @@ type Target struct {
 	Contact int64  // the last one, seconds since 1970
 	Hold    string // the reason why it must not be changed now: a freeze, a window, a hold; or ""
 	New     bool   // it has no assignment yet
+	// Waits contains the reason for each part that the target must not get yet, because the part depends on modules of
+	// other targets.
+	Waits map[string]string
 }
 
 // wants reports whether a target lacks one of the changes.

@@ -129,9 +129,12 @@ func agree(t *testing.T, rt *rapid.T, v *view.View, now time.Time) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		ready, err := v.ReadyTargets(ctx, m.Module, now)
 		here := map[fleet.Readiness]int{}
 		for _, o := range one.Targets {
-			here[o.State]++
+			if here[o.State]++; err != nil || ready[o.ID] != (o.State == fleet.ModuleReady) {
+				rt.Fatalf("%s is %s on %s, and ready: %t, %v", m.Module, o.State, o.Name, ready[o.ID], err)
+			}
 		}
 		if !maps.Equal(m.States, counts[m.Module]) || !maps.Equal(here, m.States) ||
 			!maps.Equal(one.Module.States, m.States) {

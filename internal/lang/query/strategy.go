@@ -22,6 +22,7 @@ type Strategy struct {
 	// MinReadyTime, ProgressDeadline, SilentAfter and WaveTimeout are seconds.
 	MinReadyTime, ProgressDeadline, SilentAfter, WaveTimeout int64
 	OnBreach                                                 string // pause, abort or rollback
+	Afters                                                   []StrategyAfter
 }
 
 // StrategyWave is one wave of a Strategy.
@@ -49,8 +50,13 @@ func Strategies(p *source.Program) ([]Strategy, diag.List) {
 	}
 	var out []Strategy
 	for _, s := range p.Strategies {
-		out = append(out, strategy(s, labels))
+		x := strategy(s, labels)
+		for _, a := range s.Afters {
+			x.Afters = append(x.Afters, after(p, r, a, labels))
+		}
+		out = append(out, x)
 	}
+	dependences(p, r)
 	if r.List.HasErrors() {
 		out = nil
 	}
@@ -89,6 +95,12 @@ func (s Strategy) Valid() error {
 		if w.Size != "" {
 			amounts = append(amounts, w.Size)
 		}
+	}
+	for _, a := range s.Afters {
+		if len(a.Modules) == 0 || !slices.IsSorted(a.Targets) {
+			return fmt.Errorf("waits for %q", a.Module)
+		}
+		amounts = append(amounts, a.Ready)
 	}
 	for _, a := range amounts {
 		if _, err := amount.Parse(a); err != nil {

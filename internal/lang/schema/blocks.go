@@ -29,6 +29,9 @@ func Blocks() []Block {
 	return []Block{
 		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(),
 			Inside: []string{"param"}},
+		{Name: "after", Label: "module",
+			Doc:   "Modules that wait until another module is ready on other targets.",
+			Attrs: afterAttrs(), oneOf: []string{"labels", "targets"}},
 		{Name: "block", Label: "name", Doc: "A group of states with one name.",
 			Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "command", Label: "name", Doc: "A sequence of parts that fettle run starts on targets.",
@@ -63,7 +66,7 @@ func Blocks() []Block {
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(),
 			Inside: []string{"module"}},
 		{Name: "rollout", Label: "name", Doc: "A strategy: how hubs give a change to targets, in waves.",
-			Attrs: rolloutAttrs(), Inside: []string{"wave"}, needs: []string{"wave"}},
+			Attrs: rolloutAttrs(), Inside: []string{"after", "wave"}, needs: []string{"wave"}},
 		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
 		{Name: "target", Label: "name", Doc: "A host that the repository configures.",
 			Attrs:  append(levelAttrs(), labels(cty.Map(cty.String), "labels; target groups select by them")),
@@ -286,6 +289,13 @@ func waveAttrs() []kind.Attr {
 		amountOf("size", "number of targets, or percentage of all targets of the rollout; default: all remaining targets"),
 		amountOf("max_unavailable", "targets with the change that may be not ready at the same time; default: 25%"),
 		durationOf("bake", "time between the success of the wave and the next wave; default: 0s"), docAttr())
+}
+
+func afterAttrs() []kind.Attr {
+	return append([]kind.Attr{{Name: "modules", Type: cty.Set(cty.String), Required: true,
+		Doc: "modules that wait, on the targets with this strategy"},
+		amountOf("ready", "how many of the selected targets must have the module ready; default: 100%")},
+		append(selectorAttrs(), docAttr())...)
 }
 
 // amountOf returns an attribute with a number such as 3 or a percentage such as "25%".

@@ -206,6 +206,17 @@ type Strategy struct {
 	Amounts  map[string]string
 	Times    map[string]int64 // seconds
 	OnBreach string
+	Afters   []*After // in the order of declaration
+}
+
+// After is an after block of a Strategy: targets with the strategy get changes of Modules only while Module is ready on
+// other targets.
+type After struct {
+	Module   string
+	Modules  []string // at least one
+	Selector Selector // the targets on which Module must be ready
+	Ready    string   // how many of them, as package amount writes it
+	Range    diag.Range
 }
 
 // Wave is one wave of a Strategy.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -65,15 +66,18 @@ func (x rolloutBlock) read(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	x.only(b, strategyAttributes(), []string{"wave"})
+	x.only(b, strategyAttributes(), []string{"wave", "after"})
 	if !x.named(name, r) {
 		return
 	}
 	x.out.Name, x.out.Range = name, r
 	x.settings(b.Body.Attributes)
 	for _, sub := range b.Body.Blocks {
-		if sub.Type == "wave" {
+		switch sub.Type {
+		case "wave":
 			x.wave(sub)
+		case "after":
+			x.after(sub)
 		}
 	}
 	if len(x.out.Waves) == 0 {
@@ -220,4 +224,41 @@ func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool)
 		return "", false
 	}
 	return text.AsString(), true
+}
+
+func (x rolloutBlock) after(b *hclsyntax.Block) {
+	name, r, ok := x.label(b)
+	if !ok {
+		return
+	}
+	x.only(b, []string{"modules", "targets", "labels", "ready", "description"}, nil)
+	at := b.Body.Attributes
+	if slices.ContainsFunc(x.out.Afters, func(a *After) bool { return a.Module == name }) {
+		x.Errorf(r, "Dependence declared twice",
+			"The rollout %q already has an after block for %q. Combine the two blocks.", x.out.Name, name)
+		return
+	}
+	if at["modules"] == nil || at["targets"] == nil && at["labels"] == nil {
+		x.Errorf(r, "Incomplete dependence",
+			`Set modules = ["web"], the modules that wait, and targets or labels, which select the targets on which %q `+
+				"must be ready.", name)
+		return
+	}
+	x.out.Afters = append(x.out.Afters, &After{Module: name, Modules: x.names(at["modules"]),
+		Selector: x.targetSelector(at), Ready: x.amount(at["ready"], "100%", true), Range: r})
+}
+
+// names returns a list of names, which must not be empty.
+func (x rolloutBlock) names(a *hclsyntax.Attribute) (out []string) {
+	exprs, hds := hcl.ExprList(a.Expr)
+	x.Add(syntax.FromHCL(hds)...)
+	for _, e := range exprs {
+		if v, ok := x.prog.Early(&x.Reports, e.(hclsyntax.Expression), cty.String); ok {
+			out = append(out, v.AsString())
+		}
+	}
+	if len(exprs) == 0 && !hds.HasErrors() {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Empty list", "%s must contain at least one name.", a.Name)
+	}
+	return out
 }

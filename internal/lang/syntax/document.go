@@ -75,7 +75,7 @@ func (k BodyKind) isBlock(key string) bool {
 	case commandBody:
 		return key == "param" || key == "part"
 	case rolloutBody:
-		return key == "wave"
+		return key == "wave" || key == "after"
 	case TestsBody:
 		return true
 	case testBody:
@@ -97,7 +97,8 @@ func inside(block string) BodyKind {
 		return rolloutBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "wave":
+	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "wave",
+		"after":
 		return plainBody
 	case "define":
 		return defineBody

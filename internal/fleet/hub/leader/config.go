@@ -58,7 +58,9 @@ type Config struct {
 	Content     *content.Store
 	Rollouts    *rollouts.Log
 	// Observe returns the state of all targets, and Observed is closed when it changes.
-	Observe  func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
+	Observe func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
+	// Ready returns the targets on which a module is ready as assigned.
+	Ready    func(ctx context.Context, module string) (map[fleet.TargetID]bool, error)
 	Observed func() <-chan struct{}
 	// Compile returns the targets of a tree, and Strategies its strategies of rollouts. SetMemberships gets
 	// the roles and groups of the targets.

@@ -28,7 +28,12 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 		return nil, err
 	}
 	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Branch: in.Branch, Head: head, Targets: targets,
-		Observed: &t.rollouts.observed}
+		Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{}}
+	for _, module := range rollouts.ReadyModules(head) {
+		if f.Ready[module], err = t.Ready(ctx, module); err != nil {
+			return nil, err
+		}
+	}
 	return func(all []assign.Desired) assign.Grant {
 		grant := turn.Plan(f, all)
 		if turn.Open() {

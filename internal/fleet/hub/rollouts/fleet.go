@@ -16,18 +16,11 @@ type Fleet struct {
 	Up     int64  // since when this hub leads, seconds since 1970
 	Branch string // that the fleet follows
 	// Head is the compiled head of the branch.
-	Head     assign.Contents
-	Targets  map[fleet.TargetID]document.Target // from the read model
+	Head    assign.Contents
+	Targets map[fleet.TargetID]document.Target // from the read model
+	// Ready contains the targets on which a module is ready as assigned, for the modules of ReadyModules.
+	Ready    map[string]map[fleet.TargetID]bool
 	Observed *Observed
-}
-
-// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected.
-const resyncTime = 90
-
-// world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
-type world struct {
-	rollout.World
-	usable bool
 }
 
 // lane returns the name of the lane of a target, or "" if its changes do not wait for rollouts.
@@ -36,28 +29,6 @@ func (f Fleet) lane(d assign.Desired) string {
 		return ""
 	}
 	return f.Branch + " " + d.Strategy
-}
-
-func (f Fleet) world(all []assign.Desired) world {
-	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up}}
-	names := map[string]fleet.TargetID{}
-	online, known := 0, 0
-	for _, d := range all {
-		t := f.target(d)
-		w.usable = w.usable || d.Want != nil
-		w.Targets[d.Target.ID] = t
-		names[d.Target.Name] = d.Target.ID
-		if f.Targets[d.Target.ID].Contact > 0 {
-			known++
-			if t.Online {
-				online++
-			}
-		}
-	}
-	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
-	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
-	w.Cause = func(string) string { return f.cause() }
-	return w
 }
 
 // target describes one target for decisions.

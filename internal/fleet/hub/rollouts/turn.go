@@ -66,26 +66,33 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.waits = t.log.state.Waits(w.World)
 	}
 	t.held = t.log.state.Lacking(w.World)
-	lanes := map[fleet.TargetID]string{}
-	for id, target := range w.Targets {
-		lanes[id] = target.Lane
+	for _, target := range w.Targets {
+		t.waits = t.waits || waitsForTargets(target)
 	}
 	return func(was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
-		return t.grant(lanes[want.Target], was, want)
+		return t.grant(w.Targets[want.Target], was, want)
 	}
 }
 
+// waitsForTargets reports whether a target needs a change that depends on other targets.
+func waitsForTargets(target rollout.Target) bool {
+	return slices.ContainsFunc(target.Wants, func(c rollout.Change) bool { return target.Waits[c.Part] != "" })
+}
+
 // grant returns the assignment of one target.
-func (t *Turn) grant(lane string, was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
+func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
 	s := t.log.state
 	returns := s.Returns(want.Target)
-	if len(returns) == 0 && (lane == "" || len(wants(was, want)) == 0) {
+	if len(returns) == 0 && (target.Lane == "" || len(wants(was, want)) == 0) {
 		return assign.AtOnce(was, want)
 	}
 	return choice{
-		allowed: func(c rollout.Change) (bool, string) { return s.Allowed(want.Target, lane, c) },
+		allowed: func(c rollout.Change) (bool, string) { return s.Permits(want.Target, target, c) },
 		stable: func(part string) (fleet.Assigned, bool) {
-			d, _ := s.Stable(lane, part)
+			d, _ := s.Stable(target.Lane, part)
+			if target.Waits[part] != "" {
+				d = ""
+			}
 			return t.content(d)
 		},
 		content: t.content, returns: returns}.compose(was, want)

@@ -1,0 +1,134 @@
+package rollouts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/lang/query"
+)
+
+// webAfterDB is the dependence of modules/web on modules/db of all three targets.
+func webAfterDB(ready string) query.StrategyAfter {
+	return query.StrategyAfter{Module: "modules/db", Modules: []string{"modules/web"}, Ready: ready,
+		Targets: []string{"t1", "t2", "t3"}}
+}
+
+// depends lets the module web wait for the module db on all targets of a site.
+func (s *site) depends(ready string) {
+	short := shortStrategy
+	short.Afters = []query.StrategyAfter{webAfterDB(ready)}
+	s.head.Head.Strategies = []query.Strategy{short}
+}
+
+// observe lets the site report the module db as ready on the targets that have it and are ready.
+func (s *site) observe() {
+	ready := map[fleet.TargetID]bool{}
+	for id, a := range s.was {
+		_, ok := find(a, "modules/db")
+		ready[id] = ok && s.head.Targets[id].State == document.Ready
+	}
+	s.head.Ready = map[string]map[fleet.TargetID]bool{"modules/db": ready}
+}
+
+// TestTurnsAfter: the module web reaches no target before the module db is ready on all, also when they have none.
+func TestTurnsAfter(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.depends("100%")
+	const first, both = "top=t1@c1 modules/db=d1@c1", "top=t1@c1 modules/db=d1@c1 modules/web=w1@c1"
+	for range 20 {
+		s.observe()
+		s.turn(both)
+		got := s.contents()
+		if slices.Equal(got, []string{both}) {
+			break
+		}
+		if slices.Contains(got, both) && slices.Contains(got, "none") {
+			t.Fatalf("a target has web, and another one does not have db: %q, %v", got, s.why)
+		}
+	}
+	if got := s.contents(); !slices.Equal(got, []string{both}) {
+		t.Fatalf("the targets have %q, because of %v", got, s.why)
+	}
+	if got := phases(s.hub); got != "r2 completed, r1 active" && got != "r2 active, r1 completed" &&
+		got != "r2 completed, r1 completed" {
+		t.Errorf("%s", got)
+	}
+	if seen := s.head.Targets["t2"]; seen.Connected {
+		seen.Connected = false
+		s.head.Targets["t2"] = seen
+	}
+	const newer = "top=t1@c1 modules/db=d1@c1 modules/web=w2@c2"
+	for range 4 {
+		s.observe()
+		s.turn(newer)
+	}
+	if got := s.contents(); len(got) != 1 || !strings.Contains(s.why["t1"], "ready on 2 of 3 targets, and must be on 3; "+
+		"for example t2 is not ready") {
+		t.Errorf("%q, %v", got, s.why)
+	}
+	s.depends("60%")
+	s.until(newer, newer)
+}
+
+// TestDependence: only a target that has the newest content and reports it as ready counts.
+func TestDependence(t *testing.T) {
+	two := webAfterDB("2")
+	two.Targets = []string{"t1", "t2"}
+	desired := func(id, was, want string) assign.Desired {
+		a, b := assignment(was), assignment(want)
+		a.Generation = 1
+		return assign.Desired{Target: fleet.Target{ID: fleet.TargetID(id), Name: id}, Was: a, Want: b, Strategy: "s"}
+	}
+	ready := document.Target{Connected: true, State: document.Ready, Accepted: document.Order{Generation: 1}}
+	const db, web = "top=t1@c1 modules/db=d1@c1", "top=t1@c1 modules/db=d1@c1 modules/web=w1@c1"
+	for name, c := range map[string]struct {
+		change func(f *Fleet, all []assign.Desired)
+		want   string // part of the reason, or ""
+	}{
+		"ready": {func(*Fleet, []assign.Desired) {}, ""},
+		"not ready": {func(f *Fleet, _ []assign.Desired) { f.Ready["modules/db"]["t2"] = false },
+			"1 of 2 targets, and must be on 2; for example t2"},
+		"no contact": {func(f *Fleet, _ []assign.Desired) { f.Targets["t1"] = document.Target{} }, "for example t1"},
+		"newer": {func(_ *Fleet, all []assign.Desired) { all[0].Want = assignment("modules/db=d2@c2") },
+			"for example t1"},
+		"one target": {func(_ *Fleet, all []assign.Desired) { all[0].Target.Name = "x" },
+			"on 1 of 1 targets, and must be on 2"},
+		"no target":   {func(f *Fleet, _ []assign.Desired) { f.Head.Strategies[0].Afters[0].Targets = nil }, "no target"},
+		"error":       {func(_ *Fleet, all []assign.Desired) { all[0].Want = nil }, ""},
+		"other order": {func(_ *Fleet, all []assign.Desired) { all[2].Strategy = "at-once" }, ""},
+	} {
+		all := []assign.Desired{desired("t1", db, db), desired("t2", db, db), desired("t3", "top=t1@c1", web)}
+		f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{two}}}},
+			Targets: map[fleet.TargetID]document.Target{"t1": ready, "t2": ready, "t3": ready},
+			Ready:   map[string]map[fleet.TargetID]bool{"modules/db": {"t1": true, "t2": true}}}
+		c.change(&f, all)
+		got := f.dependences(all).waits(all[2], rollout.Healthy)["modules/web"]
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestDependenceOfNeeds: a module that needs a waiting module waits. A target that failed does not wait for itself.
+func TestDependenceOfNeeds(t *testing.T) {
+	want := assignment("top=t1@c1 modules/db=d1@c1 modules/web=w1@c1 modules/site=s1@c1")
+	want.Modules[2].Needs = []fleet.Need{{Module: "modules/web"}}
+	d := assign.Desired{Target: fleet.Target{ID: "t1", Name: "t1"}, Want: want, Strategy: "s"}
+	a := webAfterDB("100%")
+	f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{a}}}}}
+	all := f.dependences([]assign.Desired{d})
+	got := all.waits(d, rollout.Healthy)
+	if len(got) != 2 || !strings.HasPrefix(got["modules/site"],
+		"it needs modules/web, for which it waits: it waits for modules/db") {
+		t.Errorf("%v", got)
+	}
+	if got := all.waits(d, rollout.Broken); len(got) > 0 {
+		t.Errorf("a target waits for itself: %v", got)
+	}
+}

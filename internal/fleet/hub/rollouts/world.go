@@ -1,0 +1,39 @@
+package rollouts
+
+import (
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected.
+const resyncTime = 90
+
+// world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
+type world struct {
+	rollout.World
+	usable bool
+}
+
+func (f Fleet) world(all []assign.Desired) world {
+	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up}}
+	names, depends := map[string]fleet.TargetID{}, f.dependences(all)
+	online, known := 0, 0
+	for _, d := range all {
+		t := f.target(d)
+		w.usable = w.usable || d.Want != nil
+		t.Waits = depends.waits(d, t.Health)
+		w.Targets[d.Target.ID] = t
+		names[d.Target.Name] = d.Target.ID
+		if f.Targets[d.Target.ID].Contact > 0 {
+			known++
+			if t.Online {
+				online++
+			}
+		}
+	}
+	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
+	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
+	w.Cause = func(string) string { return f.cause() }
+	return w
+}

@@ -1,0 +1,40 @@
+package rollout
+
+// Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
+// that a rollout granted does not wait.
+func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
+	allowed, why = s.Allowed(id, target.Lane, c)
+	held := !allowed && s.HeldBy(target.Lane, c) != ""
+	if reason := target.depends(c); reason != "" && !held && !s.granted(id, c) {
+		return false, reason
+	}
+	return allowed, why
+}
+
+// granted reports whether an open rollout granted a change to a target.
+func (s *State) granted(id ID, c Change) bool {
+	for _, r := range s.Open() {
+		if m := r.Members[id]; m != nil && m.touched() && r.has(c) && r.Phase != RollingBack {
+			return true
+		}
+	}
+	return false
+}
+
+// depends returns the reason why a target must not get a change yet, or "". The removal of a part does not wait.
+func (t Target) depends(c Change) string {
+	if c.Digest == "" {
+		return ""
+	}
+	return t.Waits[c.Part]
+}
+
+// waitsIn returns the reason why a target must not get the changes of a rollout yet, or "".
+func (t Target) waitsIn(r *Rollout) string {
+	for _, c := range t.Wants {
+		if why := t.depends(c); r.has(c) && why != "" {
+			return why
+		}
+	}
+	return ""
+}
