@@ -110,7 +110,8 @@ func (d dependence) least() int {
 	return max(1, a.Number)
 }
 
-// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too.
+// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. A module that the
+// target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without it.
 func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]string {
 	if d.Want == nil || len(all[d.Strategy]) == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]stri
 	out := map[string]string{}
 	for _, a := range all[d.Strategy] {
 		for _, m := range a.Modules {
-			if _, ok := find(d.Want, m); ok && out[m] == "" {
+			if _, ok := find(d.Was, m); ok && out[m] == "" {
 				if why := a.unmet(d.Target.ID, h); why != "" {
 					out[m] = why
 				}
@@ -129,7 +130,7 @@ func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]stri
 		before = len(out)
 		for _, p := range d.Want.Modules {
 			for _, n := range p.Needs {
-				if out[n.Module] != "" && out[p.Module] == "" {
+				if out[n.Module] != "" && out[p.Module] == "" && has(d.Was, p.Module) != "" {
 					out[p.Module] = fmt.Sprintf("it needs %s, for which it waits: %s", n.Module, out[n.Module])
 				}
 			}
