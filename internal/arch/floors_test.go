@@ -17,7 +17,7 @@ type floor struct {
 // that share its first directory (verb/act and verb/exec; in the fleet, hub and hub/api).
 var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag",
-		"internal/duration", "internal/size", "internal/amount", "internal/hint",
+		"internal/duration", "internal/size", "internal/amount", "internal/window", "internal/hint",
 		"internal/debver", "internal/exported", "internal/stream", "internal/stream/streamtest"}},
 	{"images", []string{"internal/image"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe",
@@ -41,7 +41,8 @@ var floors = []floor{
 		"internal/fleet/agent/claim",
 		"internal/fleet/agent/binary",
 	}},
-	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/rollout", "internal/fleet/rollout/...", "internal/fleet/access",
+	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/rollout",
+		"internal/fleet/rollout/...", "internal/fleet/access",
 		"internal/fleet/view"}},
 	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},
 	{"fleet: roles", []string{

@@ -10,7 +10,7 @@ import (
 // neither look at a clock, at randomness or at the machine, nor start a
 // goroutine. A name with .go is a single file.
 var pure = []string{
-	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount",
+	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount", "internal/window",
 	"internal/image", "internal/debver", "internal/step",
 	"internal/kind", "internal/kind/...", "internal/catalog",
 	"internal/lang/syntax", "internal/lang/format", "internal/lang/functions",

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/window"
 )
 
 // AssignmentFormat is the supported format.
@@ -41,6 +42,9 @@ type Assignment struct {
 	Exported []exported.Table `json:"exported,omitempty"`
 	// Frozen keeps the agent from applying changes; it is the reason, for operators.
 	Frozen string `json:"frozen,omitempty"`
+	// Windows are the windows in which the agent may begin to apply the assignment, sorted by name. None:
+	// at any time.
+	Windows []window.Window `json:"windows,omitempty"`
 	// Withdrawn is the reason why the hub withholds the configuration of a suspended target.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Binary is the fettle binary that the agent must run; nil means no change.
@@ -191,6 +195,9 @@ func (a Assignment) checkOwn() error {
 			return err
 		}
 	}
+	if _, err := window.Compile(a.Windows); err != nil {
+		return err
+	}
 	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
 }
 
@@ -252,7 +259,8 @@ func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
 		a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
-		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && SameModules(a.Modules, b.Modules) &&
+		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && slices.Equal(a.Windows, b.Windows) &&
+		SameModules(a.Modules, b.Modules) &&
 		exported.Same(a.Exported, b.Exported)
 }
 

@@ -18,6 +18,7 @@ type decision struct {
 	strategy string
 	pins     []fleet.Pin // pins in force: the pin of the whole target first, then by module
 	kept     string      // why the target keeps its assignment, or ""
+	closed   string      // why its windows allow no change except a return, or ""
 	frozen   string
 	grant    string // the reason that Grant returned
 	waits    bool   // Grant held a part back; want is the rest
@@ -42,8 +43,12 @@ type thought struct {
 }
 
 func (d *decision) thought() thought {
-	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins, kept: d.kept,
+	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins,
+		kept:   d.kept,
 		frozen: d.frozen, grant: d.grant, waits: d.waits, issued: d.issued}
+	if d.waits {
+		t.kept = cmp.Or(d.kept, d.closed)
+	}
 	if d.was != nil {
 		t.epoch, t.generation = d.was.Epoch, d.was.Generation
 	}
@@ -80,6 +85,7 @@ type computation struct {
 	binaryOf map[fleet.TargetID]*fleet.Binary
 	given    givens
 	grant    Grant
+	windows  windowStates
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
@@ -87,7 +93,7 @@ type computation struct {
 func Compute(in Input) Output {
 	c := &computation{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{},
 		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{},
-		pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+		pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()
@@ -172,6 +178,7 @@ func (c *computation) decide(d *decision) {
 			d.keep(why)
 		} else {
 			d.want = &want
+			d.closed = c.isClosed(d)
 			if want.Root.Rollout != PinRollout {
 				asked := want
 				d.asked, d.strategy = &asked, c.strategy(d)
@@ -186,6 +193,30 @@ func (c *computation) decide(d *decision) {
 		d.keep("it is frozen: " + d.frozen)
 	}
 	d.want.Frozen = d.frozen
+}
+
+// isClosed returns the reason why the windows of a target allow no change now, or "". The first assignment of a
+// target does not wait for a window. The computation is repeated when a window opens or closes.
+func (c *computation) isClosed(d *decision) string {
+	if d.want == nil || len(d.want.Windows) == 0 || d.was == nil || d.was.Withdrawn != "" {
+		return ""
+	}
+	state := c.windows.at(d.want.Windows, c.in.Now)
+	if !state.Until.IsZero() {
+		c.at(state.Until.Unix())
+	}
+	return state.Why
+}
+
+// outside returns the assignment of a target whose windows are closed. A grant without windows is a
+// return to earlier content, which does not wait.
+func (d *decision) outside(give fleet.Assignment) fleet.Assignment {
+	if d.closed == "" || len(give.Windows) == 0 && len(d.want.Windows) > 0 {
+		return give
+	}
+	same := *d.was
+	same.Frozen = d.frozen
+	return same
 }
 
 // withdraw withdraws the assignment of a target that has left the fleet.
@@ -208,6 +239,7 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 		if give, d.grant = c.grant(d.was, give); give.Target == "" {
 			return fleet.Assignment{}, false
 		}
+		give = d.outside(give)
 		d.waits = !give.Same(*d.want)
 		d.want = &give
 	}
@@ -288,7 +320,8 @@ func (c *computation) plan() {
 	all := make([]Desired, 0, len(c.all))
 	for _, d := range c.all {
 		if d.target.Standing == fleet.Active {
-			all = append(all, Desired{Target: d.target, Was: d.was, Want: d.asked, Strategy: d.strategy, Kept: d.kept})
+			all = append(all, Desired{Target: d.target, Was: d.was, Want: d.asked, Strategy: d.strategy,
+				Kept: cmp.Or(d.kept, d.closed), Closed: d.kept == "" && d.closed != ""})
 		}
 	}
 	c.grant = c.in.Plan(all)

@@ -26,7 +26,7 @@ func TargetsOf(list []query.Target) map[string]Configured {
 				shared[&t.Uses[0]] = c
 			}
 		}
-		c.Strategy = t.Strategy
+		c.Strategy, c.Windows = t.Strategy, t.Windows
 		c.Labels, c.Errors = labels.Labels(t.Labels), slices.Concat(t.Errors, c.Errors)
 		out[t.Name] = c
 	}

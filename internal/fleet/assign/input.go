@@ -5,6 +5,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Input contains everything on which assignments depend. Compute does not modify it.
@@ -115,6 +116,8 @@ type Configured struct {
 	// ExportUses are the uses of exported values by the modules. Targets may share the slice.
 	ExportUses []source.Exported
 	Strategy   string // the name of the strategy of its rollouts; "" means none
+	// Windows are the windows for its changes, sorted by name. Targets may share the slice.
+	Windows []window.Window
 	// Errors are configuration errors for users, because of which the revision is unusable for the
 	// target.
 	Errors []string

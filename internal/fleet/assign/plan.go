@@ -12,6 +12,7 @@ type Desired struct {
 	// Strategy is the name of the strategy of its rollouts in this commit; "" means none.
 	Strategy string
 	Kept     string // why the assignment does not change now, or ""
+	Closed   bool   // Kept is a window, and ends by itself
 }
 
 // Grant decides which parts of its desired assignment a target gets now. was is its newest assignment,

@@ -125,8 +125,8 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels,
-		Fleet: t.Fleet,
-		Root:  c.top(ref, got), Modules: modules}
+		Fleet: t.Fleet, Windows: conf.Windows,
+		Root: c.top(ref, got), Modules: modules}
 	want.Root.Rollout = rollout(d)
 	d.permit(&want)
 	want.Binary = c.binaryOf[t.ID]

@@ -14,7 +14,7 @@ func (t *turn) advance(r *Rollout) {
 		return
 	}
 	if why := r.lacks(); why != "" && !r.accepted {
-		if t.deferred(r) && t.now-r.Began < r.Plan.Strategy.WaveTimeout {
+		if t.deferred(r) {
 			return // a member with contact again can still meet the conditions
 		}
 		t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: why})
@@ -34,7 +34,7 @@ func (t *turn) advance(r *Rollout) {
 }
 
 // isOver reports whether nothing in the current wave can change soon: no member is being applied, and
-// the members without the change are out of reach or held for long.
+// the members without the change are out of reach or held for long. Windows that are closed do not let a wave end.
 func (t *turn) isOver(r *Rollout) bool {
 	for id, m := range r.Members {
 		if m.Wave > r.Wave || m.State != MemberPending && m.State != MemberGranted {
@@ -45,7 +45,9 @@ func (t *turn) isOver(r *Rollout) bool {
 		held := target.Hold != "" || waits || target.Health == Blocked && m.State == MemberGranted
 		switch {
 		case m.State == MemberPending && !target.Online:
-		case held && t.now-r.Began >= r.Plan.Strategy.WaveTimeout:
+		case target.Closed:
+			return false
+		case held && t.timedOut(r, id):
 		default:
 			return false
 		}
@@ -53,10 +55,20 @@ func (t *turn) isOver(r *Rollout) bool {
 	return true
 }
 
-// deferred reports whether a member of the current wave waits only for contact.
+// timedOut reports whether the current wave has lasted for its timeout. Time in which the windows of the member are
+// closed does not count.
+func (t *turn) timedOut(r *Rollout, id ID) bool {
+	timeout := r.Plan.Strategy.WaveTimeout
+	if t.now-r.Began < timeout || t.w.OpenFor == nil {
+		return t.now-r.Began >= timeout
+	}
+	return t.w.OpenFor(id, r.Began, t.now, timeout) >= timeout
+}
+
+// deferred reports whether a member of the current wave waits only for contact, and the wave has not timed out.
 func (t *turn) deferred(r *Rollout) bool {
 	for id, m := range r.Members {
-		if m.Wave == r.Wave && m.State == MemberPending && !t.w.Targets[id].Online {
+		if m.Wave == r.Wave && m.State == MemberPending && !t.w.Targets[id].Online && !t.timedOut(r, id) {
 			return true
 		}
 	}

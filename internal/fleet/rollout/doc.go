@@ -36,6 +36,7 @@
 //     failed, and gets the content after the rollout. Unless the strategy selects the members of a wave, a
 //     member of a later wave takes its place. If too few members of a wave are ready without it, the wave waits for
 //     it until its timeout. A member that is held, for example by a freeze, also keeps its wave open.
+//   - A wave does not end while a member waits for its window, and closed windows do not count for its timeout.
 //   - There is no rollout while none of its targets can be changed.
 //   - A report about another assignment does not count. A member is ready if it was ready for the
 //     minimum time without interruption since its grant.

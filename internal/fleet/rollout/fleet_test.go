@@ -21,6 +21,7 @@ type host struct {
 	online  bool
 	contact int64
 	hold    string
+	closed  bool // hold is a window
 	// begun is the time at which it began to apply the newest assignment; ends, when it knows the result.
 	begun, ends int64
 	health      rollout.Health
@@ -41,6 +42,7 @@ type fleet struct {
 	up       int64
 	resync   bool
 	after    bool // the part web waits until all hosts of its lane have the newest part db
+	openFor  func(rollout.ID, int64, int64, int64) int64
 
 	s   *rollout.State
 	log []rollout.Event
@@ -81,7 +83,7 @@ func (f *fleet) wants(h *host) (out []rollout.Change) {
 }
 
 func (f *fleet) world() rollout.World {
-	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up,
+	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, OpenFor: f.openFor,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
 		Cause:    func(string) string { return "a test" }}
@@ -93,7 +95,8 @@ func (f *fleet) world() rollout.World {
 
 func (f *fleet) target(h *host) rollout.Target {
 	return rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
-		Contact: h.contact, Hold: h.hold, New: h.fresh, Waits: f.waits(h)}
+		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
+		Waits: f.waits(h)}
 }
 
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.

@@ -17,7 +17,12 @@ func (f *fleet) judge(log []rollout.Event) {
 			if h := f.hosts[e.Target]; h.health != rollout.Healthy || f.now-h.since < f.strategy.MinReadyTime {
 				f.tell("%s is called ready, and is %q since %d of %d", e.Target, h.health, h.since, f.now)
 			}
+		case rollout.Advanced:
+			f.windows(slices.Concat(f.log, log[:i]), e)
 		case rollout.Ended:
+			if e.Phase == rollout.Completed || e.Phase == rollout.WithExceptions {
+				f.windows(slices.Concat(f.log, log[:i]), e)
+			}
 			f.ended(slices.Concat(f.log, log[:i]), e)
 		}
 	}

@@ -29,6 +29,7 @@ func randomStrategy(rt *rapid.T) rollout.Strategy {
 	s.MaxFailed = rapid.SampledFrom([]rollout.Amount{{}, {Number: 1}, {Number: 10, Percent: true}}).Draw(rt, "max failed")
 	s.OnBreach = rapid.SampledFrom([]rollout.Reaction{rollout.Pause, rollout.Abort, rollout.Rollback}).Draw(rt,
 		"on breach")
+	s.WaveTimeout = rapid.SampledFrom([]int64{600, s.WaveTimeout}).Draw(rt, "wave timeout")
 	for i := range s.Waves {
 		s.Waves[i].Bake = int64(rapid.SampledFrom([]int{0, 60}).Draw(rt, "bake"))
 	}
@@ -58,7 +59,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 			delete(f.hosts, id)
 		}
 	case 8:
-		h.hold = map[string]string{"": "a window", "a window": ""}[h.hold]
+		h.hold, h.closed = map[string]string{"": "a freeze", "a freeze": ""}[h.hold], false
+	case 16:
+		f.closes(rapid.IntRange(1, 3).Draw(rt, "every"), !h.closed)
 	case 9:
 		f.restart()
 		f.resync = rapid.Bool().Draw(rt, "resync")
@@ -75,6 +78,15 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 		f.after = !f.after
 	case 13, 14:
 		f.order(rt, id)
+	}
+}
+
+// closes closes or opens the windows of a part of the hosts.
+func (f *fleet) closes(every int, closed bool) {
+	for i, id := range sortedHosts(f) {
+		if i%every == 0 {
+			f.hosts[id].closed, f.hosts[id].hold = closed, map[bool]string{true: "a window"}[closed]
+		}
 	}
 }
 
@@ -101,7 +113,7 @@ func (f *fleet) order(rt *rapid.T, id rollout.ID) {
 // calms ends all disturbances, and expects that each host gets the head.
 func (f *fleet) calms(rt *rapid.T) {
 	for _, h := range f.hosts {
-		h.online, h.hold, h.broken = true, "", false
+		h.online, h.hold, h.closed, h.broken = true, "", false, false
 	}
 	f.resync = false
 	f.bad = map[string]bool{}

@@ -26,6 +26,7 @@ type Target struct {
 	Online  bool
 	Contact int64  // the last one, seconds since 1970
 	Hold    string // the reason why it must not be changed now: a freeze, a window, a hold; or ""
+	Closed  bool   // its Hold is a window, and ends by itself
 	New     bool   // it has no assignment yet
 	// Waits contains the reason for each part that the target must not get yet, because the part depends on modules of
 	// other targets.
@@ -48,6 +49,9 @@ type World struct {
 	Up  int64 // since when the hub observes the fleet, seconds since 1970
 	// Strategy returns the strategy for changes of a lane.
 	Strategy func(lane string, changes []Change) Strategy
+	// OpenFor returns the time in seconds from one time to another in which the windows of a target are open. It need
+	// not be more than enough. nil means that there are no windows.
+	OpenFor func(id ID, from, to, enough int64) int64
 	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
 	Cause func(lane string) string
 }

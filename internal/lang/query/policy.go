@@ -35,6 +35,10 @@ func policyValue(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute, v
 		strategyName(p, r, a) // runs do not depend on it
 		return
 	}
+	if a.Name == "windows" {
+		windowsNamed(p, r, a) // runs do not depend on it
+		return
+	}
 	if a.Name == "require_undo" {
 		if v, ok := p.Early(r, a.Expr, cty.Bool); ok {
 			out.RequireUndo = v.True()

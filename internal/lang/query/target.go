@@ -9,6 +9,7 @@ package query
 
 import (
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/window"
 )
 
 // LocalTarget is the target of a repository that declares none.
@@ -33,5 +34,7 @@ type Target struct {
 	// Strategy is the name of the rollout strategy that policies give it, or of the default. It is
 	// declared or built in.
 	Strategy string
-	Range    diag.Range
+	// Windows are the windows for changes that policies give it, sorted by name.
+	Windows []window.Window `json:",omitempty"`
+	Range   diag.Range
 }

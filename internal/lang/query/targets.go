@@ -15,7 +15,8 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		w.nowhere()
 	}
 	out, shared := []Target{}, map[string]*used{}
-	local := Target{Name: LocalTarget, Labels: map[string]string{}, Strategy: strategyOf(p, r, nil)}
+	local := Target{Name: LocalTarget, Labels: map[string]string{}, Strategy: strategyOf(p, r, nil),
+		Windows: windowsOf(p, r, nil)}
 	for _, t := range p.Targets {
 		x := Target{Name: t.Name, Range: t.Range, Labels: TargetLabels(p, r, t), Enrolled: t.Enrolled != nil,
 			Declared: t.Enrolled == nil || t.Enrolled.Declared}
@@ -30,7 +31,7 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		}
 		u := usedBy(p, r, levels, shared)
 		x.Modules, x.Uses, x.Errors = u.directories(), u.uses, u.errors
-		x.SSH, x.Strategy = w.of(x, levels), strategyOf(p, r, levels)
+		x.SSH, x.Strategy, x.Windows = w.of(x, levels), strategyOf(p, r, levels), windowsOf(p, r, levels)
 		out = append(out, x)
 	}
 	switch {

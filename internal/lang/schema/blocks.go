@@ -79,6 +79,8 @@ func Blocks() []Block {
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(),
 			Inside: []string{"validation"}},
 		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs()},
+		{Name: "window", Label: "name", Doc: "A recurring time in which hubs may change targets, or must not.",
+			Attrs: windowAttrs()},
 	}
 }
 
@@ -253,6 +255,7 @@ func policyAttrs() []kind.Attr {
 		word("confirm_within", "time to confirm such a run, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
 		word("rollout", "strategy for changes of a hub: the name of a rollout block, careful or at-once"),
+		{Name: "windows", Type: cty.List(cty.String), Doc: "windows for changes of a hub: names of window blocks"},
 		word("repository", "the name of the repository, by which hosts recognize it; only at the top"),
 	}
 }
@@ -364,4 +367,16 @@ func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs its action"})
 	}
 	return attrs
+}
+
+func windowAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "schedule", Type: cty.String, Required: true,
+			Doc: "when the window begins, as in a crontab: minute, hour, day of month, month and weekday"},
+		{Name: "duration", Type: cty.String, Required: true, Doc: "time until the window ends, from 5m to 31d"},
+		{Name: "zone", Type: cty.String, Doc: "time zone of the schedule, such as Europe/Berlin; default: UTC"},
+		{Name: "changes", Type: cty.String, OneOf: []string{"allow", "deny"},
+			Doc: "whether changes are allowed only in such windows, or denied in this window; default: allow"},
+		docAttr(),
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Body is the content of a module or a defined kind.
@@ -195,6 +196,18 @@ type Group struct {
 type Selector struct {
 	Names  []func(name string) bool // nil: any
 	Labels map[string][]string      // any of the values; nil: any
+}
+
+// Deliveries describe when a hub gives changes to targets. Both lists are in the order of declaration.
+type Deliveries struct {
+	Strategies []*Strategy
+	Windows    []*Window
+}
+
+// Window is a window block: a recurring time in which hubs may change targets, or must not.
+type Window struct {
+	window.Window
+	Range diag.Range
 }
 
 // Strategy is a rollout block: how a change reaches its targets in waves.

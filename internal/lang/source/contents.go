@@ -81,6 +81,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.group(b)
 	case "rollout":
 		rolloutBlock{ps, &Strategy{}}.read(b)
+	case "window":
+		windowBlock{rolloutBlock{parser: ps}}.read(b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
 	case "ssh":

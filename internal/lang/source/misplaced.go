@@ -35,6 +35,9 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "rollout":
 		return "Rollout inside a module",
 			"A rollout selects targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "window":
+		return "Window inside a module",
+			"A window is for targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":
 		return "Policy inside a module",
 			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."

@@ -19,6 +19,7 @@ func PolicyAttributes() []policyAttribute {
 		{"require_undo", nil},
 		{"repository", nil},
 		{"rollout", nil},
+		{"windows", nil},
 	}
 }
 

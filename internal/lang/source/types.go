@@ -35,16 +35,16 @@ type Watched interface {
 // Program is a repository that has been read. It caches parsed files, so that several targets cost
 // little more than one. It is not safe for concurrent use.
 type Program struct {
-	Tree         repo.Tree
-	kinds        map[string]*kind.Kind
-	library      library
-	Root         *Body
-	Targets      []*Target
-	enrolled     map[string]*enrolled
-	Roles        map[string]*Level
-	Groups       []*Group // in the order of declaration
-	Commands     map[string]*Command
-	Strategies   []*Strategy // in the order of declaration
+	Tree     repo.Tree
+	kinds    map[string]*kind.Kind
+	library  library
+	Root     *Body
+	Targets  []*Target
+	enrolled map[string]*enrolled
+	Roles    map[string]*Level
+	Groups   []*Group // in the order of declaration
+	Commands map[string]*Command
+	Deliveries
 	Top          Level
 	modules      map[string]parsed // by directory
 	Declarations *declarations     // nil until the first use

@@ -19,7 +19,7 @@ type composition struct {
 // compose returns the next composition; ok is false if there is none.
 func (m *core) compose() (c composition, ok bool) {
 	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) ||
-		m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Root) {
+		m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Root) || m.closed() != "" {
 		return m.standing()
 	}
 	c = composition{want: *m.Accepted, held: map[string]Module{}}
@@ -62,6 +62,8 @@ func (m *core) standing() (c composition, ok bool) {
 			s = Module{State: fleet.ModuleFrozen, WaitsFor: m.Accepted.Withdrawn}
 		case m.notYet(m.Accepted.Root):
 			s = Module{State: fleet.ModuleDeferred, WaitsFor: notBefore(m.Accepted.Root)}
+		case m.closed() != "":
+			s = Module{State: fleet.ModuleDeferred, WaitsFor: m.closed()}
 		case m.bad == orderOf(m.Accepted):
 			s = Module{State: fleet.ModuleFailed, Error: m.Error}
 		}

@@ -22,6 +22,7 @@
 //
 //   - while a module that it needs has not reached the required level,
 //   - before its start time,
+//   - while the windows of the assignment are closed and another composition is applied,
 //   - while the target is frozen, and
 //   - after it failed permanently under a policy that undoes failures.
 package machine

@@ -211,6 +211,9 @@ func (m *Machine) wake() time.Duration {
 		next = min(next, max(m.due[renewTimer], m.now.Mono+min(time.Duration(max(m.renewal.renewAt()-m.now.Wall, 0)),
 			time.Hour)))
 	}
+	if m.closed() != "" {
+		next = min(next, m.now.Mono+m.untilWindow())
+	}
 	if m.waitsForTime() {
 		next = min(next, m.now.Mono+glance)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Machine is the state machine of an agent. It must be used by one goroutine.
@@ -36,6 +37,7 @@ type core struct {
 	bad         order  // assignment that cannot be compiled
 	localFreeze string // user who froze the host, and the reason; "" if not frozen
 	refused     string // last reported refusal
+	windows     windows
 
 	due      [timers]time.Duration
 	failures [timers]int // number of consecutive failures of the operation of each timer
@@ -109,6 +111,15 @@ func newMachine(c *core) *Machine {
 	m.reports = &reports{core: c, binaries: m.binaries}
 	m.runs = &runs{core: c, assignments: m.assignments, exporter: m.exporter}
 	return m
+}
+
+// windows evaluates the windows of the accepted assignment. A state is valid for some time, because the evaluation is
+// too slow for each step.
+type windows struct {
+	of       order
+	set      window.Set
+	state    window.State
+	from, to int64 // the state is valid from one time to the other, in ns since 1970; 0: none
 }
 
 // replacing is the state of an upgrade of the agent.

@@ -44,6 +44,9 @@ func (h history) publish() {
 	if h.n("frozen", 0, 9) == 0 {
 		a.Frozen = "a freeze"
 	}
+	if h.n("window", 0, 3) == 0 {
+		a.Windows = hourly()
+	}
 	h.all = append(h.all, a)
 	if h.up && h.n("pushed", 0, 2) > 0 {
 		h.step(machine.Offered{Assignment: a})

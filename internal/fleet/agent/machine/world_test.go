@@ -178,6 +178,7 @@ func (w *world) do(a machine.Action) {
 		newest := slices.Max(slices.Collect(maps.Keys(w.outbox)))
 		maps.DeleteFunc(w.outbox, func(seq uint64, _ fleet.Report) bool { return seq <= a.Seq && seq < newest })
 	case machine.Run:
+		w.checkWindow(a)
 		w.began(a)
 	case machine.Fetch:
 		if w.fetch != nil {

@@ -43,6 +43,9 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	}
 	give = want
 	give.Root, give.Modules = root, ordered(has, want, was)
+	if len(c.returns) > 0 {
+		give.Windows = nil // the agent returns at any time
+	}
 	if was != nil && sameContent(was.Root, give.Root) {
 		give.Root = rootOf(*was, want, give)
 	}

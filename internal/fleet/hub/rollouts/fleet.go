@@ -34,8 +34,8 @@ func (f Fleet) lane(d assign.Desired) string {
 // target describes one target for decisions.
 func (f Fleet) target(d assign.Desired) rollout.Target {
 	seen := f.Targets[d.Target.ID]
-	t := rollout.Target{Lane: f.lane(d), Online: seen.Connected, Contact: seen.Contact / 1e9, Hold: d.Kept,
-		New: d.Was == nil || d.Was.Withdrawn != ""}
+	t := rollout.Target{Lane: f.lane(d), Online: seen.Connected, Contact: seen.Contact / 1e9,
+		Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
 		t.Wants = wants(d.Was, *d.Want)
 	}

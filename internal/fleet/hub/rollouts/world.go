@@ -34,6 +34,7 @@ func (f Fleet) world(all []assign.Desired) world {
 	}
 	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
 	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
+	w.OpenFor = openFor(all)
 	w.Cause = func(string) string { return f.cause() }
 	return w
 }

@@ -242,9 +242,8 @@ func newStepsApply(s *cli.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.CrossIrreversible = cross
 			return withSteps(s, a[0], func(req executor.Request) error {
-				req.Diffs, req.Verify = f.Wants(s.Printer), f.Verify
+				req.Diffs, req.Verify, o.CrossIrreversible = f.Wants(s.Printer), f.Verify, cross
 				return hostcmd.ApplyRequest(c.Context(), s, req, "", f, o)
 			})
 		},
@@ -252,6 +251,7 @@ func newStepsApply(s *cli.Session) *cobra.Command {
 	f.Flags(c)
 	f.Arms(c)
 	s.AdoptFlag(c)
+	s.FrozenFlag(c)
 	cli.CrossIrreversibleFlag(c, &cross, "allow changes that cannot be undone, such as a purge of a package")
 	return c
 }

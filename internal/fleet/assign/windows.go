@@ -1,0 +1,30 @@
+package assign
+
+import (
+	"time"
+
+	"fettle.dev/fettle/internal/window"
+)
+
+// windowKey identifies a list of windows that targets share.
+type windowKey struct {
+	first *window.Window
+	count int
+}
+
+// windowStates are the states of lists of windows at one time.
+type windowStates map[windowKey]window.State
+
+// at returns the state of a list that is not empty at a time in seconds since 1970.
+func (s windowStates) at(all []window.Window, now int64) window.State {
+	key := windowKey{&all[0], len(all)}
+	state, known := s[key]
+	if !known {
+		set, err := window.Compile(all)
+		if state = set.At(time.Unix(now, 0)); err != nil {
+			state = window.State{Why: err.Error()}
+		}
+		s[key] = state
+	}
+	return state
+}

@@ -1,0 +1,69 @@
+package assign_test
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/window"
+)
+
+// nights opens at 02:00 UTC. The computations of planned are at 00:01:40.
+func nights(p *planned, letter string) {
+	list := []window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 3600, Zone: "UTC"}}
+	for name, c := range p.revisions[strings.Repeat(letter, 40)].Targets {
+		c.Windows = list
+		p.revisions[strings.Repeat(letter, 40)].Targets[name] = c
+	}
+}
+
+// The first assignment of a target does not wait for a window. A later one does, and the computation is repeated when
+// the window opens.
+func TestWindows(t *testing.T) {
+	p := newPlanned()
+	p.commit(1, "a")
+	nights(p, "a")
+	if got, _ := p.compute(nil); got["web1"] != "a" || got["web2"] != "a" {
+		t.Fatalf("the first assignments: %v", got)
+	}
+	p.commit(2, "b")
+	nights(p, "b")
+	got, out := p.compute(nil)
+	if len(got) > 0 || out.Next != 7200 {
+		t.Errorf("outside: %v, again at %d", got, out.Next)
+	}
+	why := strings.Join(out.Why(idOf("web1"), "modules/web"), "\n")
+	if !strings.Contains(why, `outside the window "nights", which opens at 1970-01-01 02:00 UTC`) {
+		t.Errorf("web1: %s", why)
+	}
+	in := p.state.Input(7200, p.revisions)
+	if out := assign.Compute(in); len(out.Assignments) != 3 || out.Next != 10800 || len(out.Assignments[0].Windows) != 1 {
+		t.Errorf("inside: %+v", out)
+	}
+}
+
+// A plan sees that a target waits for a window. Only a return, which has no windows, does not wait.
+func TestWindowsOfAPlan(t *testing.T) {
+	p := newPlanned()
+	p.commit(1, "a")
+	p.compute(nil)
+	p.commit(2, "b")
+	nights(p, "b")
+	got, _ := p.compute(func(all []assign.Desired) assign.Grant {
+		for _, d := range all {
+			if !d.Closed || d.Kept == "" {
+				t.Errorf("%s: %v, %q", d.Target.Name, d.Closed, d.Kept)
+			}
+		}
+		return func(_ *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
+			if want.Name == "web1" {
+				want.Windows = nil
+			}
+			return want, "a test"
+		}
+	})
+	if len(got) != 1 || got["web1"] != "b" {
+		t.Errorf("%v", got)
+	}
+}
