@@ -226,12 +226,13 @@ func Same(what string, before, after Tree) []string {
 
 // Undone describes the differences of two trees, of which the first is the tree before a run of one of
 // the lists that was undone. A removed directory returns as a copy, so its files are no longer the same
-// files as names outside of it.
+// files as names outside of it. A symbolic link always returns as a separate link.
 func Undone(what string, lists []List, before, after Tree) []string {
 	all := slices.Concat(lists...)
 	before = maps.Clone(before)
 	for p, was := range before {
-		if after[p].Links == "" && slices.ContainsFunc(append(strings.Fields(was.Links), p), all.removesAbove) {
+		names := append(strings.Fields(was.Links), p)
+		if after[p].Links == "" && (was.Type == 'l' || slices.ContainsFunc(names, all.removesAbove)) {
 			was.Links = ""
 			before[p] = was
 		}

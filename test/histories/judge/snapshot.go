@@ -20,7 +20,7 @@ type Leaf struct {
 	Mtime    int64  // of files and links, in nanoseconds
 	Data     string // content of a file, target of a link
 	Xattrs   string
-	Links    string // other names of the same file in this tree
+	Links    string // other names of the same file or link in this tree
 }
 
 // Tree contains all objects below a root, by path.
@@ -41,7 +41,7 @@ func Take(root string, skip ...string) (Tree, error) {
 			return nil
 		}
 		l, inode, err := read(p)
-		if l.Type == 'f' {
+		if l.Type == 'f' || l.Type == 'l' {
 			names[inode] = append(names[inode], rel)
 		}
 		t[rel] = l
