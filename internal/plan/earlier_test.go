@@ -87,6 +87,12 @@ func TestUnderneath(t *testing.T) {
 func TestRearranged(t *testing.T) {
 	regular := func(digest string) image.File { return image.File{Type: image.Regular, Digest: digest} }
 	moved := WholeFile{From: regular("sha256:a"), To: regular("sha256:b")}
+	came := func(first string) func(*maker) {
+		return func(m *maker) {
+			m.in.Desired = append(m.in.Desired, parse(first), parse("EDIT /h line=y ensure=absent"))
+			m.in.Goal.Edited["/h"] = WholeFile{From: moved.From, To: image.File{Type: image.Absent}}
+		}
+	}
 	for what, c := range map[string]struct {
 		step    string
 		prepare func(*maker)
@@ -103,6 +109,13 @@ func TestRearranged(t *testing.T) {
 		}, false},
 		"no file then": {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.From} },
 			false},
+		"a file that came":                {"EDIT /h line=y", came("EDIT /h line=x ensure=absent"), true},
+		"a file that came and has a part": {"EDIT /h line=y", came("EDIT /h line=x"), false},
+		"a file that came, with metadata": {"EDIT /h line=y", came("META /h mode=0600"), false},
+		"a link that came": {"EDIT /h line=y", func(m *maker) {
+			came("EDIT /h line=x ensure=absent")(m)
+			m.in.Goal.Edited["/h"] = WholeFile{From: moved.From, To: image.File{Type: image.Symlink}}
+		}, false},
 		"a part changes":      {"EDIT /f line=y", func(m *maker) { m.changed["edit:/f#line:x"] = true }, false},
 		"another part moves":  {"EDIT /f line=y", func(m *maker) { m.changed["edit:/g#line:x"] = true }, true},
 		"the metadata change": {"EDIT /f line=y", func(m *maker) { m.changed["meta:/f"] = true }, true},

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
@@ -47,14 +49,15 @@ func (m *forecast) differsByOthers(s step.Step) bool {
 }
 
 // rearranged reports whether the parts of a file are unchanged but the file is not: a part was removed
-// and added at another place. The last part in the list then restores the file, unless another change
-// of this plan does.
+// and added at another place, or runs created the file for a part and then removed the part. The last part
+// in the list then restores or removes the file, unless another change of this plan does.
 func (m *forecast) rearranged(s step.Step) bool {
 	if m.in.Goal == nil || s.Verb != step.Edit {
 		return false
 	}
 	w, known := m.in.Goal.Edited[s.Path()]
-	if !known || w.To.Type != image.Regular || w.To.Digest == w.From.Digest {
+	if !known || w.To.Digest == w.From.Digest || w.To.Type != image.Regular && !(w.To.Type == image.Absent &&
+		m.needsNoFile(s.Path())) {
 		return false
 	}
 	for a := range m.changed {
@@ -69,4 +72,11 @@ func (m *forecast) rearranged(s step.Step) bool {
 		}
 	}
 	return last.Addr() == s.Addr()
+}
+
+// needsNoFile reports whether all steps of a path are parts that must be absent.
+func (m *index) needsNoFile(p string) bool {
+	return !slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
+		return s.Path() == p && (s.Verb != step.Edit || !s.Absent())
+	})
 }

@@ -202,3 +202,19 @@ func TestOriginOfAPathWhoseDirectoryLeaves(t *testing.T) {
 	w.back(0, false, "")
 	w.holds("/t/d/f", "\ntheirs")
 }
+
+// A rollback removes an empty file that a run created for a line, although another run kept the file for its metadata.
+func TestBackToNoFileForALineThatWent(t *testing.T) {
+	m := newMachine(t)
+	gone := "EDIT /srv/u/f line=x ensure=absent\n"
+	m.apply(gone, nil)
+	m.apply("MKDIR /srv/u\nEDIT /srv/u/f line=x create=true\n", nil)
+	m.apply(gone+"META /srv/u/f mode=0600\n", nil)
+	if _, err := os.Lstat(m.at("/srv/u/f")); err != nil {
+		t.Fatal(err)
+	}
+	m.rollback(1)
+	if _, err := os.Lstat(m.at("/srv/u")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the file is still there: %v", err)
+	}
+}
