@@ -86,7 +86,13 @@ func (m *index) absentAbove(s step.Step) bool {
 	if m.in.Goal == nil || !isPath(a) || ownsPart(a) && m.then(a) != nil {
 		return false
 	}
-	for d := range parents(s.Path()) {
+	return m.absentThen(s.Path())
+}
+
+// absentThen reports whether the nearest directory above a path that runs since the goal of a rollback have changed
+// was absent at the goal.
+func (m *index) absentThen(p string) bool {
+	for d := range parents(p) {
 		if f, known := m.in.Goal.FilesBefore[d]; known {
 			return f.Type == image.Absent
 		}
@@ -158,13 +164,17 @@ func (m *removals) removeAround(c Change, e journal.Entry) {
 }
 
 // unmoved reports whether no run since the goal of a rollback has changed an entry. A rollback only managed a part of a
-// file again, or the origin of a path belonged to a directory above it at the goal. The origin is older than the goal.
+// file again, or of a path in a directory that was absent at the goal. Or the origin of a path belonged to a directory
+// above it at the goal. The origin is older than the goal.
 func (m *index) unmoved(e journal.Entry) bool {
 	if m.in.Goal == nil || m.in.Goal.To == 0 {
 		return false
 	}
 	p := e.Addr.Path()
-	return ownsPart(e.Addr) && !m.in.Goal.Moved[p] || e.Addr.Kind() == addr.KindFile && m.storedThen(p)
+	if !m.in.Goal.Moved[p] && (ownsPart(e.Addr) || e.Addr.Kind() == addr.KindFile && m.absentThen(p)) {
+		return true
+	}
+	return e.Addr.Kind() == addr.KindFile && m.storedThen(p)
 }
 
 // storedThen reports whether a directory above a path was managed at the goal of a rollback, and its origin is a

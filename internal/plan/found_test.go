@@ -84,6 +84,15 @@ func TestPartsThatNoRunChanged(t *testing.T) {
 		"in an empty directory": {"RM /d/f", func(m *maker) {
 			m.in.Goal.Entries = []journal.Entry{entryOf("RM /d", pathOf(image.Directory))}
 		}, false},
+		"in a directory that was absent": {"RM /d/f", func(m *maker) {
+			m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Absent}
+		}, true},
+		"changed in a directory that was absent": {"RM /d/f", func(m *maker) {
+			m.in.Goal.FilesBefore["/d"], m.in.Goal.Moved["/d/f"] = image.File{Type: image.Absent}, true
+		}, false},
+		"in a directory that changed": {"RM /d/f", func(m *maker) {
+			m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Directory}
+		}, false},
 		"a changed part":      {"EDIT /f line=x", func(m *maker) { m.in.Goal.Moved["/f"] = true }, false},
 		"to before fettle":    {"EDIT /f line=x", func(m *maker) { m.in.Goal.To = 0 }, false},
 		"a removal of a list": {"EDIT /f line=x", func(m *maker) { m.in.Goal = nil }, false},
