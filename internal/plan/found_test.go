@@ -234,3 +234,52 @@ func TestStepsInADirectoryThatWasAbsent(t *testing.T) {
 
 // wasChanged records that the first run after the goal changed a part of a file.
 func wasChanged(m *maker, a addr.Addr) { m.in.Goal.ImagesBefore[a] = *regionIs(false, true) }
+
+// TestDirectoryWithAnObjectThatStays: a rollback leaves a directory that was absent at its goal if an object in it
+// stays, and removes it otherwise.
+func TestDirectoryWithAnObjectThatStays(t *testing.T) {
+	absent := image.File{Type: image.Absent}
+	for what, c := range map[string]struct {
+		step   string
+		change func(m *maker)
+		want   Action
+	}{
+		"a file":                {"COPY c /d/f", func(*maker) {}, Adopt},
+		"a link":                {"LINK /x /d/f", func(*maker) {}, Adopt},
+		"no file":               {"COPY c /d/f", func(m *maker) { m.is("/d/f", image.Absent) }, Restore},
+		"a created file":        {"COPY c /d/f", func(m *maker) { m.in.Goal.FilesBefore["/d/f"] = absent }, Restore},
+		"a removed file":        {"RM /d/f", func(*maker) {}, Restore},
+		"of another path":       {"COPY c /dd/f", func(m *maker) { m.is("/dd/f", image.Regular) }, Restore},
+		"a part":                {"EDIT /d/f line=x", edits("line=x", true, false), Adopt},
+		"a part without a file": {"EDIT /d/f line=x", edits("line=x", false, true), Restore},
+		"a created part": {"EDIT /d/f line=x", func(m *maker) {
+			edits("line=x", true, false)(m)
+			m.in.Goal.ImagesBefore["edit:/d/f#line:x"] = *regionIs(false, true)
+		}, Restore},
+		"a part of a created file": {"EDIT /d/f line=x", func(m *maker) {
+			edits("line=x", true, false)(m)
+			m.in.Goal.Edited["/d/f"] = WholeFile{To: absent}
+		}, Restore},
+		"an absent part": {"EDIT /d/f line=x ensure=absent", edits("line=x", false, false), Restore},
+		"created metadata": {"META /d/f mode=0600", func(m *maker) {
+			m.in.Observed["meta:/d/f"] = *pathOf(image.Regular)
+			m.in.Goal.ImagesBefore["meta:/d/f"] = *pathOf(image.Absent)
+		}, Restore},
+	} {
+		m := planner("MKDIR /d", c.step).rollsBack().is("/d", image.Directory).is("/d/f", image.Regular)
+		m.in.Goal.FilesBefore["/d"] = absent
+		c.change(m)
+		if !m.restoration.stepFound(parse("MKDIR /d"), "") {
+			t.Errorf("%s: the directory is not planned", what)
+		}
+		m.restoration.left()
+		if got := m.p.Changes; len(got) != 1 || got[0].Action != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+// edits returns a function that records the observed image of a part of /d/f.
+func edits(part string, present, noFile bool) func(m *maker) {
+	return func(m *maker) { m.in.Observed[parse("EDIT /d/f "+part).Addr()] = *regionIs(present, noFile) }
+}

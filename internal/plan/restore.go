@@ -22,8 +22,39 @@ func (m *restoration) left() {
 		return strings.Count(b.Addr.Path(), "/") - strings.Count(a.Addr.Path(), "/")
 	})
 	for _, c := range m.last {
+		if c.Action == Restore && m.keepsObject(c.Addr.Path()) {
+			c.Action, c.Why, c.Captured, c.Differences = Adopt, "a path in it stays, so it is left unchanged", false, nil
+			e, applied := m.now[c.Addr]
+			m.addUnlessSame(c, applied && e.Step.Same(c.Step))
+			continue
+		}
 		m.add(c)
 	}
+}
+
+// keepsObject reports whether a rollback leaves an object of the list below a directory that was absent at the goal:
+// others had removed both, and a later run repaired only the object.
+func (m *index) keepsObject(dir string) bool {
+	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
+		return strings.HasPrefix(s.Path(), dir+"/") && m.staysThen(s)
+	})
+}
+
+// staysThen reports whether the object at the path of a step exists now and existed at the goal of a rollback.
+func (m *index) staysThen(s step.Step) bool {
+	p, now, then := s.Path(), m.in.Observed[s.Addr()], m.then(s.Addr())
+	f, found := m.in.Goal.FilesBefore[p]
+	w, edited := m.in.Goal.Edited[p]
+	switch {
+	case found && f.Type == image.Absent, edited && w.To.Type == image.Absent, s.Verb == step.Rm,
+		s.Verb == step.Edit && s.Absent():
+		return false
+	case then != nil && then.Region() != nil && then.Region().FileAbsent && !then.Region().Present:
+		return false
+	case then != nil && then.File() != nil && then.Absent():
+		return false
+	}
+	return exists(now.File()) || now.Region() != nil && !now.Region().FileAbsent
 }
 
 // inTurn adds a change of a path, or delays it until the step of its directory is planned.
