@@ -50,7 +50,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 	}
 	for _, r := range s.All() {
 		if members -= len(r.Members); members >= 0 {
-			out.Rollouts = append(out.Rollouts, r)
+			out.Rollouts = append(out.Rollouts, r.withoutBefore())
 		} else if needed[r.ID] {
 			out.Rollouts = append(out.Rollouts, r.withoutMembers())
 		}
@@ -63,6 +63,19 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), compareChanges(a.Change, b.Change))
 	})
 	return out, true
+}
+
+// withoutBefore returns an ended rollout without the previous content of its members, which only a rollback needs.
+// It is the largest part of a rollout of many parts.
+func (r *Rollout) withoutBefore() *Rollout {
+	out := *r
+	out.Members = make(map[ID]*Member, len(r.Members))
+	for id, m := range r.Members {
+		own := *m
+		own.Before = nil
+		out.Members[id] = &own
+	}
+	return &out
 }
 
 func (r *Rollout) withoutMembers() *Rollout {

@@ -21,6 +21,11 @@ func TestSnapshot(t *testing.T) {
 	if f.restart(); f.cut == 0 {
 		t.Fatal("there is no snapshot")
 	}
+	for id, m := range f.s.Rollouts["r2"].Members {
+		if m.Before != nil {
+			t.Errorf("the snapshot contains the previous content of %s, which no rollback needs any more", id)
+		}
+	}
 	c := rollout.Change{Part: "web", Digest: "w2"}
 	if ok, why := f.s.Allowed(id, "main", c); ok {
 		t.Errorf("the excluded target may have it: %s", why)
