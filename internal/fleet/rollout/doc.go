@@ -67,5 +67,6 @@
 //
 // The state is a fold over the stored events, and all times in them are absolute. So another hub continues
 // where one stopped. While World.Resync is set, because the hub does not know the
-// present state of the targets yet, there are no grants and no verdicts.
+// present state of the targets yet, there are no grants and no verdicts. A rollout of very many targets is stored
+// as several events, see Event.Pieces: it exists as soon as all of them are stored.
 package rollout

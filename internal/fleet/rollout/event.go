@@ -12,6 +12,7 @@ type Kind string
 // The events of a rollout. Events about one member have Target, events about a wave have Wave.
 const (
 	Created   Kind = "created"
+	Announced Kind = "announced" // more members of a large rollout, whose created event follows: see Event.Pieces
 	Joined    Kind = "joined"    // a new target belongs to the wave
 	Left      Kind = "left"      // the target does not take part any more: another rollout has it, or it left the fleet
 	Granted   Kind = "granted"   // the target may have the change; Before is its previous content
@@ -59,6 +60,7 @@ type Plan struct {
 	Changes  []Change `json:"changes"` // sorted
 	Strategy Strategy `json:"strategy"`
 	Waves    []Wave   `json:"waves"`
+	Piece    int      `json:"piece,omitempty"` // from 1, if the members are in several events: see Event.Pieces
 }
 
 // Phase is the state of a rollout.

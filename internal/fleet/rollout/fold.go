@@ -2,8 +2,13 @@ package rollout
 
 // Fold applies an event of the log. An event about an unknown rollout has no effect.
 func (s *State) Fold(e Event) {
-	if e.Kind == Created && e.Created != nil {
+	switch {
+	case e.Created == nil:
+	case e.Kind == Created:
 		s.create(e)
+		return
+	case e.Kind == Announced:
+		s.announce(e)
 		return
 	}
 	r := s.Rollouts[e.Rollout]
@@ -25,7 +30,7 @@ func (s *State) Fold(e Event) {
 }
 
 func (s *State) create(e Event) {
-	r := &Rollout{ID: e.Rollout, At: e.At, Plan: *e.Created, Phase: Active, Began: e.At, Members: map[ID]*Member{}}
+	r := &Rollout{ID: e.Rollout, At: e.At, Plan: s.whole(e), Phase: Active, Began: e.At, Members: map[ID]*Member{}}
 	for i, w := range r.Plan.Waves {
 		for _, id := range w.Members {
 			r.Members[id] = &Member{Wave: i, State: MemberPending}

@@ -22,6 +22,8 @@ type State struct {
 	// skipped contains the changes that an operator excludes for a target, with the rollout.
 	skipped map[ID]map[Change]string
 	next    int // number of the next rollout
+	// announced are pieces of the next rollout.
+	announced announced
 }
 
 // NewState returns the state before the first event.

@@ -99,21 +99,15 @@ func (l *folded) keep(contents map[string]fleet.Assigned) {
 	}
 }
 
-// maxEvents limits the events of one entry, so that an entry does not exceed the limit of the store.
-const maxEvents = 1000
-
 // store writes events that are already part of the state. After an error, the state is built again from the
 // log. If another hub wrote first, the error wraps fleet.ErrConflict.
 func (l *Log) store(ctx context.Context, events []rollout.Event, contents map[string]fleet.Assigned) error {
-	for len(events) > 0 {
-		n := min(len(events), maxEvents)
-		e := records.Rollouts{Format: records.RolloutsFormat, Events: events[:n], Contents: contents}
+	for _, e := range entries(events, contents) {
 		if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
 			l.reset()
 			return fmt.Errorf("cannot store the rollouts: %w", err)
 		}
-		l.keep(contents)
-		events, contents = events[n:], nil
+		l.keep(e.Contents)
 		l.read++
 	}
 	return nil

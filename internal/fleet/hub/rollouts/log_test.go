@@ -210,28 +210,6 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A long decision has several entries. Another hub has the same state after them.
-func TestLongDecision(t *testing.T) {
-	store := bustest.NewStore()
-	l := hubOf(t, store)
-	begun(t, l, "r1", nil)
-	var all []rollout.Event
-	for i := range 2*maxEvents + 1 {
-		all = append(all, rollout.Event{Rollout: "r1", Kind: rollout.Joined, Target: fleet.TargetID(fmt.Sprint("t", i))})
-	}
-	if err := l.store(t.Context(), all, map[string]fleet.Assigned{"d": {}}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(l.mirror.Values()); n != 4 {
-		t.Errorf("%d entries", n)
-	}
-	l.each(func(r *rollout.Rollout, _ bool) {
-		if len(r.Members) != len(all) {
-			t.Errorf("%d members", len(r.Members))
-		}
-	})
-}
-
 // A hub that cannot read the next entry returns the error.
 func TestLearnWithoutStore(t *testing.T) {
 	store := bustest.NewStore()
