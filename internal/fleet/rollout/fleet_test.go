@@ -26,7 +26,8 @@ type host struct {
 	begun, ends int64
 	health      rollout.Health
 	since       int64
-	broken      bool // it fails for another reason than its parts
+	broken      bool   // it fails for another reason than its parts
+	only        string // the only part that it wants; "" means all
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -69,7 +70,7 @@ func (f *fleet) add(name string) {
 func (f *fleet) wants(h *host) (out []rollout.Change) {
 	head := map[string]map[string]string{"main": f.head, "next": f.next}[h.lane]
 	for part, digest := range head {
-		if h.parts[part] != digest {
+		if h.parts[part] != digest && (h.only == "" || h.only == part) {
 			out = append(out, rollout.Change{Part: part, Digest: digest})
 		}
 	}
