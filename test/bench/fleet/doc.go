@@ -10,12 +10,12 @@
 // first assignment exist already; later bundles are fetched.
 //
 // For each number of agents, the command enrols all agents over HTTPS, connects them, and pushes
-// commits that change a module of all agents. It waits until the hub is idle and measures it, kills
-// the hub with SIGKILL, and starts it again: all agents reconnect from one address. It repeats this
-// while other addresses attack the hub. Then it kills the hub and deletes its data, and finally
-// restores its directory from an old backup. All agents must get in sync with a commit that was made
-// meanwhile, and no agent may receive two assignments with the same generation. The command prints a
-// table and writes docs/performance-fleet.md.
+// commits that change a module of all agents. Some commits reach all agents at once, and some in waves. It
+// waits until the hub is idle and measures it, kills the hub with SIGKILL, and starts it again: all agents
+// reconnect from one address. It repeats this while other addresses attack the hub. Then it kills the hub and
+// deletes its data, and finally restores its directory from an old backup. All agents must get in sync with a
+// commit that was made meanwhile, and no agent may receive two assignments with the same generation. The
+// command prints a table and writes docs/performance-fleet.md.
 //
 // # The limit
 //

@@ -19,7 +19,7 @@ type settings struct {
 	modules, rounds   int
 	rest              time.Duration
 	patience, most    time.Duration
-	limits            bool
+	limits, careful   bool
 	attackers         int
 	descriptors       int // the limit of open files of the hub; 0 is the limit of this process
 	files             int // the maximum of open files of a process
@@ -45,6 +45,7 @@ func parseFlags(args []string) (settings, error) {
 	f.DurationVar(&s.patience, "patience", 15*time.Minute, "how long any part may take")
 	f.DurationVar(&s.most, "most", 2*time.Hour, "how long all may take")
 	f.BoolVar(&s.limits, "limits", true, "measure what the parts cannot do without, too")
+	f.BoolVar(&s.careful, "careful", true, "also measure a commit with the strategy careful, which waits for each agent")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}

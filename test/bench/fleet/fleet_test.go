@@ -38,7 +38,7 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s",
-		"-limits=false", "-attackers", "0", "-out", "", "-date", "2026-01-31"})
+		"-limits=false", "-careful=false", "-attackers", "0", "-out", "", "-date", "2026-01-31"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,9 @@ func TestFleet(t *testing.T) {
 	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.lost.last <= 0 ||
 		r.restored.known <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
 		t.Errorf("not all was measured: %+v", r)
+	}
+	if w := r.waves; w.first <= 0 || w.last < w.first || w.cpu <= 0 {
+		t.Errorf("a rollout was not measured: %+v", w)
 	}
 	got := report(s, []result{r}, []machine.Fact{{Name: "date", Value: "2026-01-31"}})
 	if !strings.Contains(got, "| 20 agents |") && n == 20 || !strings.Contains(got, "- date: 2026-01-31") {

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
@@ -25,6 +26,8 @@ type result struct {
 	resident   int64         // including the pages of its binary
 	idle       float64       // CPU time while idle, as a fraction of one CPU
 	commits    []commit
+	waves      commit           // in waves without waiting times
+	careful    commit           // with the default strategy
 	disk       map[string]int64 // by part, bytes
 	met        contact          // the first connections
 	again      contact          // after kill -9 and a start
@@ -36,6 +39,7 @@ type result struct {
 
 // commit is the result for one commit that reached all agents.
 type commit struct {
+	first        time.Duration // until the first agent was in sync
 	middle, last time.Duration // until half of the agents, and all agents, were in sync
 	known        time.Duration // until the views of the hub contained this for all agents
 	cpu          time.Duration // CPU time of the hub until then
@@ -64,7 +68,7 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 		err = b.limits(ctx)
 	}
 	if err == nil {
-		err = b.run(ctx, b.save, b.push, b.atRest, b.weigh, b.restart, b.besiege, b.lose, b.restore, b.once)
+		err = b.run(ctx, b.save, b.push, b.rollOut, b.atRest, b.weigh, b.restart, b.besiege, b.lose, b.restore, b.once)
 	}
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
@@ -239,7 +243,7 @@ func (b *bench) push(ctx context.Context) error {
 		if err := pause(ctx, content.MinEvery); err != nil {
 			return err
 		}
-		c, err := b.pushOne(ctx, fmt.Sprintf("change %d", i))
+		c, err := b.pushOne(ctx, fmt.Sprintf("change %d", i), nothing)
 		if err != nil {
 			return err
 		}
@@ -250,7 +254,11 @@ func (b *bench) push(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) {
+// nothing is the end of a commit without a rollout.
+func nothing(context.Context) error { return nil }
+
+// pushOne pushes a commit, and waits until the views show it for all agents, and for its end.
+func (b *bench) pushOne(ctx context.Context, text string, end step) (c commit, err error) {
 	cpu, err := b.hub.cpu()
 	if err != nil {
 		return c, err
@@ -274,8 +282,8 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	if err != nil {
 		return c, err
 	}
-	c.middle, c.last = quantile(times, 0.5), times[len(times)-1]
-	if err := b.known(ctx); err != nil {
+	c.first, c.middle, c.last = times[0], quantile(times, 0.5), times[len(times)-1]
+	if err := errors.Join(b.known(ctx), end(ctx)); err != nil {
 		return c, err
 	}
 	c.known = time.Since(began)
@@ -287,6 +295,61 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	c.reports, err = b.hub.reports(ctx)
 	c.reports -= reports
 	return c, err
+}
+
+// rollOut measures commits with other strategies.
+func (b *bench) rollOut(ctx context.Context) (err error) {
+	if _, err := b.roll(ctx, waves, "use waves"); err != nil {
+		return err
+	}
+	if b.out.waves, err = b.roll(ctx, waves, "in waves"); err != nil {
+		return err
+	}
+	if b.careful {
+		if b.out.careful, err = b.roll(ctx, careful, "carefully"); err != nil {
+			return err
+		}
+	}
+	_, err = b.roll(ctx, atOnce, "use no waves")
+	return err
+}
+
+// roll measures a commit with a strategy, until its rollout is complete.
+func (b *bench) roll(ctx context.Context, strategy, text string) (c commit, err error) {
+	if err := pause(ctx, content.MinEvery); err != nil {
+		return c, err
+	}
+	if err := b.site.top(strategy); err != nil {
+		return c, err
+	}
+	c, err = b.pushOne(ctx, text, func(ctx context.Context) error { return b.ended(ctx, strategy) })
+	b.say("%s: a commit reached the first agent after %s and all after %s; the hub was done after %s, with %s of CPU time",
+		text, c.first, c.last, c.known, c.cpu)
+	return c, err
+}
+
+// ended waits for the end of the newest rollout, which all agents have followed.
+func (b *bench) ended(ctx context.Context, strategy string) error {
+	if strategy == atOnce {
+		return nil
+	}
+	var newest document.Rollout
+	err := await(ctx, "the end of the rollout", func() bool {
+		began := time.Now()
+		page, err := client.Get(ctx, b.hub.ask, route.Rollouts())
+		if err == nil && len(page.Rollouts) > 0 {
+			newest = page.Rollouts[0]
+		}
+		if newest.Strategy == strategy && rollout.Phase(newest.Phase).Final() {
+			return true
+		}
+		_ = pause(ctx, 9*time.Since(began)) // each request costs the hub CPU time
+		return false
+	})
+	if err == nil && newest.Phase != string(rollout.Completed) {
+		err = fmt.Errorf("the rollout %s is %s: %s", newest.ID, newest.Phase, newest.Why)
+	}
+	return err
 }
 
 // weigh reads the disk usage of the idle hub, after temporary files are removed.

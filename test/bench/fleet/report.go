@@ -24,6 +24,11 @@ All agents have one address, as behind NAT. Each time that the hub is killed, th
 while 64 other addresses attack the hub: they replace each connection that it closes. Half of the attackers
 send nothing, and half begin a handshake and do not end it. The attack has %d connections.
 
+Commits reach all agents at once, except for the measurement of rollouts. It uses three waves like the strategy
+*careful*: one agent, a tenth, and the rest with at most a quarter at the same time. Without waiting times, the
+difference from a commit for all agents at once is the cost of the decisions. The CPU time counts until the rollout
+is complete.
+
 At the end the hub is killed, and its data is deleted except its settings, keys and fleet CA.
 Then it is killed again, and its directory is restored from a backup that is older than all commits.
 Each time a commit is made while the hub is stopped, and the time counts from its start. Each agent
@@ -48,7 +53,7 @@ type row struct {
 }
 
 // rows are the lines of the table.
-func rows() []row { return slices.Concat(commitRows(), contactRows(), rebuildRows()) }
+func rows() []row { return slices.Concat(commitRows(), waveRows(), contactRows(), rebuildRows()) }
 
 // commitRows are the lines about the idle hub and about commits.
 func commitRows() []row {
@@ -75,6 +80,24 @@ func commitRows() []row {
 			c := r.commits[len(r.commits)-1]
 			return fmt.Sprintf("%.0f", c.reports/c.known.Seconds())
 		}},
+	}
+}
+
+// waveRows are the lines about rollouts.
+func waveRows() []row {
+	return []row{
+		{"**from a commit until the first agent has applied it**, in waves, s", "≤ 2",
+			func(r result) string { return seconds(r.waves.first) }},
+		{"**in waves without waiting times, until the last agent has applied it**, s", "",
+			func(r result) string { return seconds(r.waves.last) }},
+		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.waves.cpu) }},
+		{"**this CPU compared with a commit for all agents at once**, %", "≤ 125", func(r result) string {
+			at := middle(r, func(c commit) time.Duration { return c.cpu })
+			return fmt.Sprintf("%.0f", 100*r.waves.cpu.Seconds()/max(at.Seconds(), 0.01))
+		}},
+		{"with the strategy careful, until the last agent has applied it, s", "",
+			func(r result) string { return seconds(r.careful.last) }},
+		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.careful.cpu) }},
 	}
 }
 

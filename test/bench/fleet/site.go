@@ -14,26 +14,52 @@ type site struct {
 	modules int
 }
 
+// The strategies that are measured. atOnce is the strategy of all other measurements. waves has the waves of careful,
+// but an agent is ready as soon as it is in sync: the difference from atOnce is the cost of the decisions.
+const (
+	atOnce  = "at-once"
+	waves   = "waves"
+	careful = "careful"
+)
+
+// wavesBlock declares the strategy waves.
+const wavesBlock = `rollout "waves" {
+  wave "first" {
+    size            = 1
+    max_unavailable = 1
+  }
+  wave "early" { size = "10%" }
+  wave "rest" {}
+  min_ready_time = "0s"
+}
+`
+
 // changing is the module that commits change.
 const changing = "modules/m000"
 
 // newSite makes one with modules that all targets have.
 func newSite(dir string, modules int) (site, error) {
 	s := site{dir, modules}
-	var names []string
 	for i := range modules {
-		name := fmt.Sprintf("m%03d", i)
-		names = append(names, fmt.Sprintf("%q", name))
 		if err := s.module(i, "first"); err != nil {
 			return s, err
 		}
 	}
-	top := fmt.Sprintf("policy { rollout = \"at-once\" }\ntarget_group \"all\" {\n  labels  = {}\n  modules = [%s]\n}\n",
-		strings.Join(names, ", "))
-	if err := os.WriteFile(filepath.Join(dir, "fettle.hcl"), []byte(top), 0o644); err != nil {
+	if err := s.top(atOnce); err != nil {
 		return s, err
 	}
 	return s, s.git("init", "-q", "-b", "main", dir)
+}
+
+// top writes the top of the repository, with the strategy for all targets.
+func (s site) top(strategy string) error {
+	var names []string
+	for i := range s.modules {
+		names = append(names, fmt.Sprintf("\"m%03d\"", i))
+	}
+	text := fmt.Sprintf("%spolicy { rollout = %q }\ntarget_group \"all\" {\n  labels  = {}\n  modules = [%s]\n}\n",
+		wavesBlock, strategy, strings.Join(names, ", "))
+	return os.WriteFile(filepath.Join(s.dir, "fettle.hcl"), []byte(text), 0o644)
 }
 
 func (s site) module(i int, text string) error {
