@@ -2,10 +2,8 @@ package e2e
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
-	"fettle.dev/fettle/test/hosts"
 	"fettle.dev/fettle/test/sample"
 )
 
@@ -18,23 +16,7 @@ const answerTime = "15"
 func TestFrozenHub(t *testing.T) {
 	sample.Group(t, 0)
 	t.Parallel()
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
-	w := hosts.NewWorld(t)
-	ms := make([]*machine, 4)
-	var all sync.WaitGroup
-	for i, name := range []string{"hub1", "hub2", "hub3", "web1"} {
-		all.Go(func() {
-			ms[i] = newMachine(t, w, name, repo)
-			if i < 3 {
-				ms[i].Run(t, "apt-get", "install", "-qy", "git")
-			}
-			ms[i].units()
-		})
-	}
-	all.Wait()
-	f := &hubsOf{t: t, hubs: ms[:3], agents: ms[3:]}
+	f := newFleetOfHubs(t, 3, 1)
 	f.begin()
 	frozen := f.hubs[2]
 	token := f.output(f.hubs[0], "fettle", "hub", "token")

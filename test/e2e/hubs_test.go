@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +22,9 @@ type hubsOf struct {
 	agents []*machine
 	// given are the texts that agents got, oldest first.
 	given []string
+	// policy is at the top of the repository, and module is the module of the agents, with TEXT for the text;
+	// "" is the default of both.
+	policy, module string
 }
 
 // TestHubs makes a fleet of three hubs as the documents say. The one that leads is killed
@@ -29,28 +35,11 @@ type hubsOf struct {
 func TestHubs(t *testing.T) {
 	sample.Group(t, 1)
 	t.Parallel()
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
 	newer := buildProgram(t, gobuild.Fettle, "9.0")
-	w := hosts.NewWorld(t)
-	names := []string{"hub1", "hub2", "hub3", "web1", "web2"}
-	ms := make([]*machine, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() {
-			ms[i] = newMachine(t, w, name, repo)
-			if i < 3 {
-				ms[i].Run(t, "apt-get", "install", "-qy", "git")
-			}
-			ms[i].units()
-		})
-	}
-	all.Wait()
-	for _, h := range ms[:3] {
+	f := newFleetOfHubs(t, 3, 2)
+	for _, h := range f.hubs {
 		h.Copy(t, newer, "/root/newer")
 	}
-	f := &hubsOf{t: t, hubs: ms[:3], agents: ms[3:]}
 	f.begin()
 	for _, s := range []struct {
 		name string
@@ -60,13 +49,7 @@ func TestHubs(t *testing.T) {
 		{"OnceEach", onceEach}, {"Stolen", hubStolen}, {"StillOnceEach", stillOnceEach}, {"OneOfTwo", oneOfTwo},
 		{"Leaves", hubLeaves}, {"OnceInAll", onceInAll}} {
 		ok := t.Run(s.name, func(t *testing.T) {
-			g := &hubsOf{t: t, given: f.given}
-			for _, h := range f.hubs {
-				g.hubs = append(g.hubs, h.with(t))
-			}
-			for _, a := range f.agents {
-				g.agents = append(g.agents, a.with(t))
-			}
+			g := f.with(t)
 			s.f(g)
 			f.given = g.given
 		})
@@ -76,7 +59,45 @@ func TestHubs(t *testing.T) {
 	}
 }
 
-// begin makes the hubs, one after the other, and an agent at the first and at the second.
+// newFleetOfHubs boots the hosts of a fleet with hubs and agents.
+func newFleetOfHubs(t *testing.T, hubs, agents int) *hubsOf {
+	t.Helper()
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	w := hosts.NewWorld(t)
+	ms := make([]*machine, hubs+agents)
+	var all sync.WaitGroup
+	for i := range ms {
+		all.Go(func() {
+			name := fmt.Sprintf("hub%d", i+1)
+			if i >= hubs {
+				name = fmt.Sprintf("web%d", i-hubs+1)
+			}
+			ms[i] = newMachine(t, w, name, repo)
+			if i < hubs {
+				ms[i].Run(t, "apt-get", "install", "-qy", "git")
+			}
+			ms[i].units()
+		})
+	}
+	all.Wait()
+	return &hubsOf{t: t, hubs: ms[:hubs], agents: ms[hubs:]}
+}
+
+// with returns the fleet for the test of a part.
+func (f *hubsOf) with(t *testing.T) *hubsOf {
+	g := &hubsOf{t: t, given: slices.Clone(f.given), policy: f.policy, module: f.module}
+	for _, h := range f.hubs {
+		g.hubs = append(g.hubs, h.with(t))
+	}
+	for _, a := range f.agents {
+		g.agents = append(g.agents, a.with(t))
+	}
+	return g
+}
+
+// begin makes the hubs, one after the other, and enrols the agents at different hubs.
 func (f *hubsOf) begin() {
 	f.commit("one")
 	first := f.hubs[0]
@@ -97,7 +118,7 @@ func (f *hubsOf) begin() {
 		f.kept(i + 2)
 	}
 	for i, a := range f.agents {
-		f.enrol(a, f.hubs[i])
+		f.enrol(a, f.hubs[i%len(f.hubs)])
 	}
 	f.arrived()
 }
@@ -125,6 +146,18 @@ func (f *hubsOf) output(m *machine, argv ...string) (out string) {
 	return out
 }
 
+// counts is a module that records when it begins to apply a text, and when it has applied it.
+const counts = `file "/etc/motd" {
+  content = "TEXT\n"
+  notify  = [exec.count.run]
+}
+exec "count" {
+  command = ["sh", "-c", "cat /etc/motd >>/var/log/begun; sleep 3; cat /etc/motd >>/var/log/ended"]
+  lazy    = true
+}
+file "/etc/issue.web" { content = "kept\n" }
+`
+
 // commit writes a text into the repository of all hubs, as the same commit: it stands for
 // a server of git that all of them reach. What it does takes a while, and counts.
 func (f *hubsOf) commit(text string) {
@@ -134,17 +167,10 @@ func (f *hubsOf) commit(text string) {
 	for _, h := range f.hubs {
 		all.Go(func() {
 			h.WriteFile(f.t, "/srv/site/fettle.hcl",
-				"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"+atOnce, 0o644)
-			h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", `file "/etc/motd" {
-  content = "`+text+`\n"
-  notify  = [exec.count.run]
-}
-exec "count" {
-  command = ["sh", "-c", "cat /etc/motd >>/var/log/begun; sleep 3; cat /etc/motd >>/var/log/ended"]
-  lazy    = true
-}
-file "/etc/issue.web" { content = "kept\n" }
-`, 0o644)
+				"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"+cmp.Or(f.policy, atOnce),
+				0o644)
+			h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", strings.ReplaceAll(cmp.Or(f.module, counts), "TEXT", text),
+				0o644)
 			h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")
 			h.Run(f.t, "git", "-C", "/srv/site", "add", "-A")
 			h.Run(f.t, "env", "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z",
