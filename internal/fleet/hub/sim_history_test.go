@@ -125,7 +125,7 @@ func (h *history) commit(branch string, by ssh.Signer, how string) {
 		parts[""]["fettle.hcl"] = strings.ReplaceAll(parts[""]["fettle.hcl"], `role = "web"`, `role = "nobody"`)
 	}
 	if h.waves {
-		parts[""]["fettle.hcl"] = strings.Replace(parts[""]["fettle.hcl"], atOnce, inWaves, 1)
+		parts[""]["fettle.hcl"] = h.delivered(parts[""]["fettle.hcl"])
 	}
 	h.site.commit(branch, by, parts)
 }

@@ -44,6 +44,7 @@ func (h *history) converge() {
 	last := h.site.of(h.site.branches["main"])
 	time.Sleep(3 * 5 * time.Minute)
 	if h.waves {
+		time.Sleep(40 * time.Minute) // windows have opened
 		h.finish(ctx)
 	}
 	synctest.Wait()

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
@@ -24,6 +25,26 @@ rollout "waves" {
 }
 `
 )
+
+// inWindows is inWaves with windows, which are open for ten minutes of each half hour.
+const inWindows = `
+policy {
+  rollout = "waves"
+  windows = ["often"]
+}
+window "often" {
+  schedule = "*/30 * * * *"
+  duration = "10m"
+}
+`
+
+// delivered returns the configuration of the newest commit of a fleet in waves. Every other commit has windows.
+func (h *history) delivered(text string) string {
+	if h.n%2 == 0 {
+		return strings.Replace(text, atOnce, strings.Replace(inWaves, "policy { rollout = \"waves\" }\n", inWindows, 1), 1)
+	}
+	return strings.Replace(text, atOnce, inWaves, 1)
+}
 
 // followPresence tells each hub which agents are connected to the other hubs, as hubs do through the bus.
 func (s *sim) followPresence(ctx context.Context) {
