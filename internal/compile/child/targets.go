@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/window"
 )
 
 // writeTargets writes targets. Modules that several targets share are written once.
@@ -38,6 +39,7 @@ func writeTargets(w *writer, list []query.Target) {
 		w.bool(t.Declared)
 		w.rng(t.Range)
 		w.text(t.Strategy)
+		w.windows(t.Windows)
 		if w.bool(t.SSH != nil); t.SSH != nil {
 			w.text(t.SSH.Host)
 			w.text(t.SSH.User)
@@ -86,7 +88,7 @@ func readTargets(r *reader) []query.Target {
 	}
 	var out []query.Target
 	seen := map[string]bool{}
-	for range r.count(17) {
+	for range r.count(18) {
 		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
 		number := r.int()
 		if number >= len(shared) {
@@ -95,7 +97,7 @@ func readTargets(r *reader) []query.Target {
 		}
 		t.Uses, t.Modules = shared[number].uses, shared[number].directories
 		t.Errors, t.Enrolled, t.Declared, t.Range = r.texts(), r.bool(), r.bool(), r.rng()
-		t.Strategy = r.text()
+		t.Strategy, t.Windows = r.text(), r.windows()
 		if t.Labels == nil {
 			t.Labels = map[string]string{}
 		}
@@ -136,6 +138,33 @@ func (r *reader) uses() modules {
 			return modules{}
 		}
 		out.uses, out.directories = append(out.uses, u), append(out.directories, u.Directory)
+	}
+	return out
+}
+
+func (w *writer) windows(list []window.Window) {
+	w.int(len(list))
+	for _, x := range list {
+		w.text(x.Name)
+		w.text(x.Schedule)
+		w.int(int(x.Seconds))
+		w.text(x.Zone)
+		w.bool(x.Deny)
+	}
+}
+
+// windows checks that the windows are valid.
+func (r *reader) windows() []window.Window {
+	var out []window.Window
+	for range r.count(5) {
+		out = append(out, window.Window{Name: r.text(), Schedule: r.text(), Seconds: int64(r.int()), Zone: r.text(),
+			Deny: r.bool()})
+	}
+	if _, err := window.Compile(out); r.err == nil && err != nil {
+		r.fail("windows: %v", err)
+	}
+	if r.err != nil {
+		return nil
 	}
 	return out
 }

@@ -4,7 +4,27 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/window"
 )
+
+// The windows of a target arrive unchanged, and only if they are valid.
+func TestWindowsAreChecked(t *testing.T) {
+	nights := window.Window{Name: "nights", Schedule: "0 2 * * *", Seconds: 3600, Zone: "Europe/Berlin", Deny: true}
+	read := func(x window.Window) ([]query.Target, error) {
+		w := &writer{}
+		writeTargets(w, []query.Target{{Name: "a", Windows: []window.Window{x}}, {Name: "b"}})
+		r := &reader{b: w.b}
+		return readTargets(r), r.end()
+	}
+	if got, err := read(nights); err != nil || len(got) != 2 || len(got[0].Windows) != 1 || got[0].Windows[0] != nights ||
+		got[1].Windows != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	nights.Schedule = "0 2"
+	if got, err := read(nights); err == nil || got != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
 
 // A target from a child is accepted only if its ssh settings are valid.
 func TestTargetsAreChecked(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 func TargetsOf(list []query.Target) map[string]Configured {
 	var labels fleet.LabelPool
 	shared := map[*query.Use]Configured{}
+	var windows windowLists
 	out := make(map[string]Configured, len(list))
 	for _, t := range list {
 		var c Configured
@@ -26,7 +27,7 @@ func TargetsOf(list []query.Target) map[string]Configured {
 				shared[&t.Uses[0]] = c
 			}
 		}
-		c.Strategy, c.Windows = t.Strategy, t.Windows
+		c.Strategy, c.Windows = t.Strategy, windows.share(t.Windows)
 		c.Labels, c.Errors = labels.Labels(t.Labels), slices.Concat(t.Errors, c.Errors)
 		out[t.Name] = c
 	}

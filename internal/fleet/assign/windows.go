@@ -1,10 +1,28 @@
 package assign
 
 import (
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/window"
 )
+
+// windowLists are different lists of windows. There are few.
+type windowLists [][]window.Window
+
+// share returns an equal list that other targets share. nil stays nil.
+func (l *windowLists) share(list []window.Window) []window.Window {
+	if len(list) == 0 {
+		return nil
+	}
+	for _, known := range *l {
+		if slices.Equal(known, list) {
+			return known
+		}
+	}
+	*l = append(*l, list)
+	return list
+}
 
 // windowKey identifies a list of windows that targets share.
 type windowKey struct {

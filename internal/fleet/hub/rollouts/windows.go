@@ -8,6 +8,12 @@ import (
 	"fettle.dev/fettle/internal/window"
 )
 
+// span is a question to OpenFor. Targets share their lists of windows.
+type span struct {
+	first            *window.Window
+	from, to, enough int64
+}
+
 // openFor returns World.OpenFor for the windows of targets.
 func openFor(all []assign.Desired) func(id fleet.TargetID, from, to, enough int64) int64 {
 	windows := map[fleet.TargetID][]window.Window{}
@@ -19,11 +25,20 @@ func openFor(all []assign.Desired) func(id fleet.TargetID, from, to, enough int6
 	if len(windows) == 0 {
 		return nil
 	}
+	known := map[span]int64{}
 	return func(id fleet.TargetID, from, to, enough int64) int64 {
-		set, err := window.Compile(windows[id])
-		if err != nil || from >= to {
-			return 0 // the windows are never open
+		if len(windows[id]) == 0 {
+			return to - from
 		}
-		return int64(set.OpenFor(time.Unix(from, 0), time.Unix(to, 0), time.Duration(enough)*time.Second) / time.Second)
+		key := span{&windows[id][0], from, to, enough}
+		if sum, ok := known[key]; ok {
+			return sum
+		}
+		set, err := window.Compile(windows[id])
+		if err == nil { // otherwise the windows are never open
+			sum := set.OpenFor(time.Unix(from, 0), time.Unix(to, 0), time.Duration(enough)*time.Second)
+			known[key] = int64(sum / time.Second)
+		}
+		return known[key]
 	}
 }
