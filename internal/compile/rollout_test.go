@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -28,7 +29,32 @@ rollout "careful-web" {
     targets = ["web*"]
     labels  = { site = "*" }
   }
-  wave "rest" { max_unavailable = "10%" }
+  wave "rest" {
+    max_unavailable = "10%"
+    approval "change board" {
+      need       = 2
+      users      = ["ann", "bob"]
+      not_author = true
+      expires    = "2h"
+    }
+    metric "errors" {
+      url           = "http://prometheus.example.org:9090"
+      query         = "sum(rate(errors[5m]))"
+      min           = -1
+      max           = 0.5
+      initial_delay = "2m"
+      interval      = "20s"
+      count         = 3
+      failure_limit = 1
+      error_limit   = 2
+      dry_run       = true
+    }
+    webhook "tests" {
+      url  = "https://ci.example.org/start"
+      sign = "ci"
+    }
+    webhook "pipeline" {}
+  }
   max_failed        = 3
   max_silent        = "5%"
   min_ready         = "90%"
@@ -57,6 +83,45 @@ func strategiesOf(t *testing.T, text string) []query.Strategy {
 	return list
 }
 
+// allGates returns the gates of waves.
+func allGates() []source.Gate {
+	least, most := -1.0, 0.5
+	return []source.Gate{
+		{Name: "change board", Type: "approval", Need: 2, Users: []string{"ann", "bob"}, NotAuthor: true, Expires: 7200},
+		{Name: "errors", Type: "metric", DryRun: true, URL: "http://prometheus.example.org:9090",
+			Query: "sum(rate(errors[5m]))", Min: &least, Max: &most, InitialDelay: 120, Interval: 20, Count: 3,
+			FailureLimit: 1, ErrorLimit: 2},
+		{Name: "tests", Type: "webhook", URL: "https://ci.example.org/start", Sign: "ci", Interval: 30, Count: 1,
+			ErrorLimit: 4},
+		{Name: "pipeline", Type: "webhook", Interval: 30, Count: 1, ErrorLimit: 4}}
+}
+
+// TestWrongGates: an error names the line, and suggests a name.
+func TestWrongGates(t *testing.T) {
+	for text, want := range map[string]string{
+		`approval "a" { ned = 2 }`:                                             `no attribute "ned". Did you mean "need"?`,
+		`aproval "a" {}`:                                                       `no block "aproval". Did you mean "approval"?`,
+		`approval "a" { need = 0 }`:                                            "need must be a whole number from 1 to 1000",
+		"approval \"a\" {\n need = 2\n users = [\"ann\"]\n}":                   "2 users must approve, and users names 1",
+		"approval \"a\" {}\n metric \"a\" {}":                                  `already a gate "a"`,
+		`metric "a" { url = "http://x" }`:                                      "must have url and query",
+		"metric \"a\" {\n url = \"http://x\"\n query = \"up\"\n}":              "must have min, max or both",
+		`webhook "a" { url = "https://ann:secret@x" }`:                         "without a password",
+		`webhook "a" { url = "ftp://x" }`:                                      "must have a url such as",
+		`webhook "a" { interval = "0s" }`:                                      "interval must be longer than 0s",
+		`webhook "a" { sign = "ci" }`:                                          "has nothing to sign",
+		"approval \"a\" {\n users = []\n}":                                     "users must be a list of names",
+		"metric \"a\" {\n url = \"http://x\"\n query = \"up\"\n max = true\n}": `max must be a number`,
+	} {
+		_, ds := compile.Strategies(repo.MapTree(map[string]string{
+			"fettle.hcl": "rollout \"r\" {\n  wave \"w\" {\n    " + text + "\n  }\n}\n"}))
+		if err := ds.Err(); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "fettle.hcl:") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestStrategiesHaveTheirTargets(t *testing.T) {
 	got := strategiesOf(t, waves+members+"rollout \"all\" {\n  wave \"all\" {}\n}\n")
 	want := []query.Strategy{
@@ -65,7 +130,7 @@ func TestStrategiesHaveTheirTargets(t *testing.T) {
 				{Name: "canary", Selected: []string{"canary1"}, Size: "1", MaxUnavailable: "2", Bake: 600},
 				{Name: "site", Selected: []string{"web1"}, Size: "10%", MaxUnavailable: "25%"},
 				{Name: "both", Selected: []string{"web1", "web2"}, MaxUnavailable: "25%"},
-				{Name: "rest", All: true, MaxUnavailable: "10%"}}},
+				{Name: "rest", All: true, MaxUnavailable: "10%", Gates: allGates()}}},
 		{Name: "all", MaxFailed: "0", MaxSilent: "2%", MinReady: "95%", MinCoverage: "50%", MinReadyTime: 10,
 			ProgressDeadline: 900, SilentAfter: 300, WaveTimeout: 24 * 3600, OnBreach: "rollback",
 			Waves: []query.StrategyWave{{Name: "all", All: true, MaxUnavailable: "25%"}}},

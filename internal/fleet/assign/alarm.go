@@ -29,6 +29,7 @@ const (
 	Cloned             AlarmKind = "cloned"            // several hosts have the identity of a target
 	Redundancy         AlarmKind = "redundancy"        // some data has fewer copies than configured
 	RolloutPaused      AlarmKind = "rollout_paused"    // a rollout paused by itself, and an operator must decide
+	RolloutWaits       AlarmKind = "rollout_waits"     // a rollout waits for the approval of users
 	RolloutHeld        AlarmKind = "rollout_held"      // targets lack content that is held
 )
 

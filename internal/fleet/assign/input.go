@@ -90,6 +90,8 @@ const PinRollout = "pin"
 // Contents is the compiled repository at one revision.
 type Contents struct {
 	Revision fleet.Revision
+	// Author is the author of the commit as git shows it, NAME <MAIL>; "" if it is not known.
+	Author string
 	// Enrolled is the EnrolledDigest of the targets with which it was compiled, because their
 	// labels select modules.
 	Enrolled string

@@ -206,6 +206,9 @@ func TestEveryRoute(t *testing.T) {
 	try(client.GetAt(ctx, c, route.Rollout(), route.RolloutID{Rollout: "r2"}))
 	try(client.Call(ctx, c, route.OrderRollout(), route.RolloutID{Rollout: "r2"},
 		document.RolloutRequest{Action: "pause"}))
+	try(client.Call(ctx, c, route.ApproveRollout(), route.RolloutID{Rollout: "r2"}, document.GateApprovalRequest{}))
+	try(client.Call(ctx, c, route.JudgeRollout(), route.RolloutID{Rollout: "r2"},
+		document.VerdictRequest{Verdict: "pass"}))
 	try(client.Get(ctx, c, route.Check()))
 	try(client.Post(ctx, c, route.SaveState(), document.ReasonRequest{}))
 	try(client.Post(ctx, c, route.BackupSaved(), document.BackupSaved{}))

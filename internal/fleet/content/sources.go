@@ -305,3 +305,17 @@ func (s *Sources) Tidy(ctx context.Context, source string, keep func(commit stri
 	}
 	return m.Tidy(ctx, func(commit string) bool { return resolved[commit] || keep(commit) })
 }
+
+// Author returns the author of a commit as git shows it, or "" if it cannot be read.
+func (s *Sources) Author(ctx context.Context, rev fleet.Revision) string {
+	r, err := s.open(ctx, rev.Repository)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	found, err := r.Resolve(ctx, rev.Commit)
+	if err != nil {
+		return ""
+	}
+	return found.Author
+}

@@ -27,6 +27,46 @@ type Rollout struct {
 	Targets   map[string]int `json:"targets"`
 	WorstCase int            `json:"worst_case"`
 	Held      bool           `json:"held"` // targets lack its content, which is not rolled out again until it is released
+	// Gates are the gates of all waves. Waits is the reason why gates of the current wave keep the wave open.
+	Gates []RolloutGate `json:"gates,omitempty"`
+	Waits string        `json:"waits,omitempty"`
+}
+
+// RolloutGate is the state of a condition for the end of a wave.
+type RolloutGate struct {
+	Wave   string `json:"wave"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`              // approval, metric or webhook
+	DryRun bool   `json:"dry_run,omitempty"` // its verdicts have no effect
+	State  string `json:"state"`             // pending, waits, passed, failed, error
+	// Passes of the necessary Need verdicts or approvals exist. Errors are in succession.
+	Passes    int            `json:"passes"`
+	Need      int            `json:"need"`
+	Failures  int            `json:"failures,omitempty"`
+	Errors    int            `json:"errors,omitempty"`
+	Why       string         `json:"why,omitempty"` // the evidence of the last verdict
+	At        int64          `json:"at,omitempty"`  // of the last verdict, seconds since 1970
+	Approvals []GateApproval `json:"approvals,omitempty"`
+}
+
+// GateApproval is the consent of a user.
+type GateApproval struct {
+	By string `json:"by"`
+	At int64  `json:"at"` // seconds since 1970
+}
+
+// GateApprovalRequest is the consent of a user to the end of a wave, or a rejection.
+type GateApprovalRequest struct {
+	Gate   string `json:"gate,omitempty"` // "" means the only approval of the wave
+	Reject bool   `json:"reject,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// VerdictRequest is the verdict of a program about the current wave.
+type VerdictRequest struct {
+	Gate    string `json:"gate,omitempty"` // "" means the only webhook of the wave
+	Verdict string `json:"verdict"`        // pass, fail or error
+	Reason  string `json:"reason,omitempty"`
 }
 
 // RolloutWave contains the counts and limits of one wave.

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/contents"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
 	"fettle.dev/fettle/internal/fleet/hub/exports"
+	"fettle.dev/fettle/internal/fleet/hub/gates"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/leader"
 	"fettle.dev/fettle/internal/fleet/hub/members"
@@ -22,6 +23,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
+	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // Hub is a running hub. Its methods are safe for concurrent use.
@@ -123,7 +126,8 @@ func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.
 
 func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader {
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
-		Assignments: c.assignments, Repository: r, Content: c.content, Compile: c.conf.Compile.Targets,
+		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
+		Compile:    c.conf.Compile.Targets,
 		Strategies: c.conf.Compile.Strategies, Rollouts: l, Observed: c.view.Changed,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
@@ -133,7 +137,15 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader 
 		},
 		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
-			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) }}})
+			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return newAsker(c, l).Run(ctx) }}})
+}
+
+// newAsker returns the part that asks gates of rollouts. It uses the secrets of notifications.
+func newAsker(c *core, l *rollouts.Log) *gates.Asker {
+	return &gates.Asker{Rollouts: l, Now: c.now, Warn: c.warn,
+		Sender: &notify.Sender{Files: c.conf.Files, Dir: c.dir(notices.Directory)},
+		Record: func(ctx context.Context, all []rollout.Event) { rollouts.Record(ctx, c.events, all) }}
 }
 
 func newBinaries(c *core) *binaries.Store {

@@ -16,7 +16,11 @@ const (
 	inWaves = `
 policy { rollout = "waves" }
 rollout "waves" {
-  wave "first" { size = 1 }
+  wave "first" {
+    size = 1
+    approval "board" {}
+    webhook "tests" { failure_limit = 1 }
+  }
   wave "rest" { max_unavailable = "50%" }
   min_ready_time    = "5s"
   silent_after      = "2m"
@@ -82,8 +86,12 @@ func (h *history) order(ctx context.Context, d operation, a *simAgent, run *Hub)
 		return
 	}
 	actions := []rollout.Action{rollout.ToPause, rollout.ToResume, rollout.ToAbort, rollout.ToRollback, rollout.ToPromote,
-		rollout.ToSkip, rollout.ToRetry, rollout.ToRelease}
+		rollout.ToSkip, rollout.ToRetry, rollout.ToRelease, rollout.ToApprove, rollout.ToReject, rollout.ToJudge,
+		rollout.ToApprove, rollout.ToJudge}
 	c := rollout.Command{Rollout: all[d.Amount%min(3, len(all))].ID, Action: actions[d.Amount%len(actions)], By: "ann"}
+	if c.Action == rollout.ToJudge {
+		c.Verdict = []rollout.Verdict{rollout.Pass, rollout.Pass, rollout.Fail, rollout.Unclear}[d.Amount%4]
+	}
 	if c.Action == rollout.ToSkip || c.Action == rollout.ToRetry {
 		c.Target = a.id.ID
 	}
@@ -100,6 +108,8 @@ func (h *history) yield(ctx context.Context, run *Hub) {
 	for _, r := range all {
 		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToResume})
 		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToRelease})
+		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToApprove})
+		h.command(ctx, run, rollout.Command{Rollout: r.ID, Action: rollout.ToJudge, Verdict: rollout.Pass})
 		d, err := run.rolloutService().Rollout(ctx, r.ID)
 		if err != nil {
 			continue

@@ -139,7 +139,7 @@ func (m *mailChannel) secure(s *Sender, c *smtp.Client, name, port string, conf 
 	if m.User == "" {
 		return nil
 	}
-	password, err := s.secret(m.Password)
+	password, err := s.Secret(m.Password)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func alarms() []assign.AlarmKind {
 	return []assign.AlarmKind{assign.Unreadable, assign.MassRemoval, assign.UnregisteredTarget, assign.SameName,
 		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
-		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutHeld}
+		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
+		assign.RolloutHeld}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are

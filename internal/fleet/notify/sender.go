@@ -23,8 +23,8 @@ type Sender struct {
 	TLS *tls.Config
 }
 
-// secret reads a file of the directory, without leading and trailing white space.
-func (s *Sender) secret(name string) (string, error) {
+// Secret reads a file of the directory, without leading and trailing white space.
+func (s *Sender) Secret(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func (w *webhookChannel) Send(ctx context.Context, s *Sender, n document.Notice)
 	address := w.URL
 	if w.File != "" {
 		var err error
-		if address, err = s.secret(w.File); err != nil {
+		if address, err = s.Secret(w.File); err != nil {
 			return err
 		}
 	}
@@ -65,13 +65,11 @@ func (w *webhookChannel) Send(ctx context.Context, s *Sender, n document.Notice)
 	req.Header.Set("User-Agent", "fettle")
 	req.Header.Set("Idempotency-Key", n.ID)
 	if w.Sign != "" {
-		secret, err := s.secret(w.Sign)
+		secret, err := s.Secret(w.Sign)
 		if err != nil {
 			return err
 		}
-		mac := hmac.New(sha256.New, []byte(secret))
-		mac.Write(body)
-		req.Header.Set("X-Fettle-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		req.Header.Set(SignatureHeader, Signature(secret, body))
 	}
 	c := http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: s.TLS, DisableKeepAlives: true},
@@ -86,6 +84,16 @@ func (w *webhookChannel) Send(ctx context.Context, s *Sender, n document.Notice)
 		return fmt.Errorf("cannot notify the webhook at %s: it answers %s", u.Host, resp.Status)
 	}
 	return nil
+}
+
+// SignatureHeader is the header with the Signature of a request.
+const SignatureHeader = "X-Fettle-Signature"
+
+// Signature returns the proof that the owner of a secret sent the body of a request.
+func Signature(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
 // withoutURL removes the URL from an error, because it may be a secret.

@@ -33,6 +33,9 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 			return fmt.Sprintf("it waits for the end of the rollout %s, which began before the target needed the change", r.ID)
 		case r.Phase != Active:
 			return fmt.Sprintf("the rollout %s is %s: %s", r.ID, r.Phase, r.Why)
+		case m.Wave > r.Wave && r.Waits() != "":
+			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave %s %s", r.Plan.Waves[m.Wave].Name,
+				r.ID, r.Plan.Waves[r.Wave].Name, r.Waits())
 		case m.Wave > r.Wave:
 			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave is %s", r.Plan.Waves[m.Wave].Name,
 				r.ID, r.Plan.Waves[r.Wave].Name)

@@ -21,6 +21,10 @@ func (t *turn) breach(r *Rollout) {
 			Why: fmt.Sprintf("%d of %d have no contact since the change, and at most %d may", silent, n,
 				tolerance(s.MaxSilent, n))})
 	}
+}
+
+// aborted ends a rollout after the reaction Abort to a breach.
+func (t *turn) aborted(r *Rollout) {
 	if r.Phase == Aborted {
 		t.add(r, Event{Kind: Ended, Phase: Aborted, Why: r.Why})
 	}

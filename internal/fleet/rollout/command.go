@@ -41,6 +41,10 @@ type Command struct {
 	Rollout string
 	Target  ID
 	By, Why string
+	// Gate and Verdict are for commands about gates. A hub that obtained the verdict itself sets Period.
+	Gate    string
+	Verdict Verdict
+	Period  int
 }
 
 // Order returns the events of a command, and folds them into the state. It returns a *CommandError if the
@@ -66,6 +70,9 @@ func (s *State) Order(c Command, now int64) ([]Event, error) {
 }
 
 func (s *State) order(r *Rollout, c Command) (Event, error) {
+	if c.Action.OfGate() {
+		return r.orderGate(c)
+	}
 	switch c.Action {
 	case ToPause:
 		return only(r, Event{Kind: Paused}, Active)

@@ -31,6 +31,8 @@ func (t *turn) observe(r *Rollout) {
 		t.verdict(r, id, r.Members[id])
 	}
 	t.breach(r)
+	t.judgeGates(r)
+	t.aborted(r)
 	switch r.Phase {
 	case Active:
 		t.advance(r)

@@ -24,9 +24,9 @@
 //
 // The members are distributed to waves when the rollout is created, in an order that depends on its ID.
 // The next wave begins when each member of the current wave has a result, enough of them are ready, and the
-// bake time is over. A target that begins to need the change later joins the last wave. If the last wave has
-// begun, the target waits for the end of the rollout. After the end, the content is stable: targets may have it
-// at any time.
+// bake time is over. Each gate of the wave must also pass after the begin of the bake time. A target that begins to
+// need the change later joins the last wave. If the last wave has begun, the target waits for the end of the rollout.
+// After the end, the content is stable: targets may have it at any time.
 //
 // Content that a healthy target had before the first rollout of its part is stable, too.
 //
@@ -48,6 +48,24 @@
 //   - A member is silent if it loses contact after its grant. Time during which the hub did not observe it
 //     does not count. If the other targets are as silent, the rollout pauses instead of its reaction.
 //   - A rollout without a ready member is never complete.
+//
+// # Gates
+//
+// A gate is a condition for the end of a wave: an approval, a metric, or the verdict of another program. It only
+// returns verdicts, and the rollout acts on them. The hub obtains the verdicts of State.Due, and orders them with
+// ToJudge.
+//
+//   - Verdicts count for one rollout, one wave and one bake time. If the bake time begins again, because a member
+//     failed meanwhile, the gates must pass again. So must gates whose failure or errors an operator accepted.
+//   - A gate without a verdict keeps its wave open without a limit. Rollout.Waits is the reason.
+//   - A failure beyond the limit of the gate is a breach. Errors in succession beyond the limit pause the rollout:
+//     a gate that cannot be asked proves nothing.
+//   - The gates of a wave without members count if a later wave has members.
+//   - A user counts once at an approval. If the author must not count, and is not known as a user of the hub,
+//     one user more must approve. A target that joins later gets the change by the same approvals: it has the approved
+//     content, and would get it after the end of the rollout in any case.
+//   - ToPromote ends a bake time, but no gate. A rollback has no gates.
+//   - A gate in a dry run is recorded, and has no effect.
 //
 // # Dependence on other targets
 //

@@ -34,6 +34,10 @@ const (
 	Released  Kind = "released" // an operator permits the content that was held
 	Unwanted  Kind = "unwanted" // no target lacks the held content
 	Wanted    Kind = "wanted"   // a target lacks it again
+	Approved  Kind = "approved" // a user consents at a gate of the wave
+	Expired   Kind = "expired"  // an approval is too old to count
+	Rejected  Kind = "rejected" // a user rejects the change at a gate of the wave
+	Measured  Kind = "measured" // a gate of the wave returned Verdict; Why is the evidence
 )
 
 // Event is one entry of the log. The state is a fold over the log.
@@ -51,6 +55,10 @@ type Event struct {
 	Lost     bool     `json:"lost,omitempty"` // see Member.Lost
 	Reaction Reaction `json:"reaction,omitempty"`
 	Phase    Phase    `json:"phase,omitempty"`
+
+	Gate    string  `json:"gate,omitempty"` // of the wave
+	Verdict Verdict `json:"verdict,omitempty"`
+	Period  int     `json:"period,omitempty"` // see Rollout.Period
 }
 
 // Plan is the description of a rollout. It is immutable.
@@ -61,6 +69,10 @@ type Plan struct {
 	Strategy Strategy `json:"strategy"`
 	Waves    []Wave   `json:"waves"`
 	Piece    int      `json:"piece,omitempty"` // from 1, if the members are in several events: see Event.Pieces
+	// Git is the author of the commit as git shows it. Author is the user of the hub who has this name; "" means that
+	// there is none.
+	Git    string `json:"git,omitempty"`
+	Author string `json:"author,omitempty"`
 }
 
 // Phase is the state of a rollout.

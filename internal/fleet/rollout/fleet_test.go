@@ -42,7 +42,8 @@ type fleet struct {
 	takes    int64 // seconds until a host knows the result
 	up       int64
 	resync   bool
-	after    bool // the part web waits until all hosts of its lane have the newest part db
+	after    bool      // the part web waits until all hosts of its lane have the newest part db
+	author   [2]string // of new changes: as git shows it, and the user of the hub
 	openFor  func(rollout.ID, int64, int64, int64) int64
 
 	s   *rollout.State
@@ -87,7 +88,8 @@ func (f *fleet) world() rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, OpenFor: f.openFor,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
-		Cause:    func(string) string { return "a test" }}
+		Cause:    func(string) string { return "a test" },
+		Author:   func(string) (string, string) { return f.author[0], f.author[1] }}
 	for id, h := range f.hosts {
 		w.Targets[id] = f.target(h)
 	}

@@ -76,9 +76,14 @@ func (r *Rollout) fold(e Event) {
 	switch e.Kind {
 	case Settled:
 		r.Settled = e.At
+		r.Period++
+		delete(r.Verdicts, r.Wave)
 	case Unsettled:
 		r.Settled = 0
+		r.Period++
+		delete(r.Verdicts, r.Wave)
 	case Advanced:
+		r.Period++
 		r.Wave, r.Began, r.Settled, r.promoted, r.accepted = e.Wave, e.At, 0, false, false
 	case Promoted:
 		r.promoted = true
@@ -86,9 +91,12 @@ func (r *Rollout) fold(e Event) {
 		r.Phase, r.Why, r.By = OnHold, e.Why, e.By
 	case Resumed:
 		r.Phase, r.Why, r.By = Active, "", ""
+		r.forgive()
 		r.accepted, r.forgiven = true, r.failed()+r.count(allWaves, MemberSilent)
 	case Unwanted, Wanted:
 		r.Unwanted = e.Kind == Unwanted
+	case Approved, Expired, Rejected, Measured:
+		r.verdict(e)
 	case Breached:
 		r.Why, r.Stopped = e.Why, e.At
 		r.Phase = map[Reaction]Phase{Pause: OnHold, Abort: Aborted, Rollback: RollingBack}[e.Reaction]

@@ -19,10 +19,14 @@ func (f *fleet) judge(log []rollout.Event) {
 			}
 		case rollout.Advanced:
 			f.windows(slices.Concat(f.log, log[:i]), e)
+			f.passed(slices.Concat(f.log, log[:i]), e)
+		case rollout.Settled:
+			f.undecided(slices.Concat(f.log, log[:i]), e)
 		case rollout.Ended:
 			if e.Phase == rollout.Completed || e.Phase == rollout.WithExceptions {
 				f.windows(slices.Concat(f.log, log[:i]), e)
 			}
+			f.passed(slices.Concat(f.log, log[:i]), e)
 			f.ended(slices.Concat(f.log, log[:i]), e)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFleet(t, rapid.IntRange(1, 25).Draw(rt, "hosts"), randomStrategy(rt))
+		f.author = rapid.SampledFrom([][2]string{{}, {"Ann <a@x.org>", "ann"}}).Draw(rt, "author")
 		f.tell = func(format string, args ...any) { rt.Fatalf(format+"\n%s", append(args, f.text())...) }
 		for n := range rapid.IntRange(1, 60).Draw(rt, "events") {
 			f.happens(rt, n)
@@ -32,6 +33,7 @@ func randomStrategy(rt *rapid.T) rollout.Strategy {
 	s.WaveTimeout = rapid.SampledFrom([]int64{600, s.WaveTimeout}).Draw(rt, "wave timeout")
 	for i := range s.Waves {
 		s.Waves[i].Bake = int64(rapid.SampledFrom([]int{0, 60}).Draw(rt, "bake"))
+		s.Waves[i].Gates = randomGates(rt)
 	}
 	return s
 }
@@ -41,7 +43,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 18).Draw(rt, "event") {
+	switch rapid.IntRange(0, 23).Draw(rt, "event") {
+	case 19, 20, 21, 22, 23:
+		f.decideGates(rt)
 	case 0, 1:
 		part := rapid.SampledFrom([]string{"web", "db", "top"}).Draw(rt, "part")
 		f.head[part] = fmt.Sprintf("%s%d", part, n)
@@ -134,6 +138,7 @@ func (f *fleet) calms(rt *rapid.T) {
 		if !fresh {
 			f.yields()
 		}
+		f.consents()
 		if f.now > end {
 			rt.Fatalf("no end\n%s\n%s", f.text(), f.open())
 		}

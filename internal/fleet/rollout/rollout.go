@@ -17,6 +17,10 @@ type Rollout struct {
 	Members map[ID]*Member `json:"members"`
 	// Unwanted reports that no target lacks the content that is held because of the rollout.
 	Unwanted bool `json:"unwanted,omitempty"`
+	// Period changes when a bake time of a wave begins or ends. Verdicts of gates count for one period.
+	Period int `json:"period,omitempty"`
+	// Verdicts contains the states of gates by wave and name.
+	Verdicts map[int]map[string]*GateState `json:"verdicts,omitempty"`
 
 	promoted bool // an operator ended the bake time of the current wave
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met

@@ -46,6 +46,7 @@ type WaveRule struct {
 	// MaxUnavailable limits the members that are granted and not ready at the same time.
 	MaxUnavailable Amount `json:"max_unavailable"`
 	Bake           int64  `json:"bake,omitempty"` // seconds between the first success of the whole wave and the next wave
+	Gates          []Gate `json:"-"`              // the waves of a rollout contain them
 }
 
 // Strategy describes how a change reaches its targets. All times are in seconds.

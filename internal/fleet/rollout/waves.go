@@ -14,22 +14,25 @@ type Wave struct {
 	Members        []ID   `json:"members"`        // sorted
 	// Selected reports that the strategy selects the members by name or label.
 	Selected bool `json:"selected,omitempty"`
+	// Gates are the conditions for the end of the wave.
+	Gates []Gate `json:"gates,omitempty"`
 }
 
 // Distribute distributes members to the waves of a strategy. seed is the ID of the rollout: it decides
 // which targets come first, so that these are not the same targets for each change. Waves without
-// members are left out. Each member is in exactly one wave.
+// members are left out, unless they have gates that members of later waves must wait for. Each member is in exactly one
+// wave.
 func (s Strategy) Distribute(members []ID, seed string) []Wave {
 	left := shuffled(members, seed)
 	var out []Wave
 	add := func(w Wave) {
-		if len(w.Members) > 0 {
+		if len(w.Members) > 0 || len(w.Gates) > 0 && len(left) > 0 {
 			slices.Sort(w.Members)
 			out = append(out, w)
 		}
 	}
 	for _, r := range s.Waves {
-		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake, Selected: r.Selected != nil}
+		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake, Selected: r.Selected != nil, Gates: r.Gates}
 		size := len(left)
 		if r.Size != (Amount{}) {
 			size = limit(r.Size, len(members))

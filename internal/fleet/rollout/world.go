@@ -54,6 +54,9 @@ type World struct {
 	OpenFor func(id ID, from, to, enough int64) int64
 	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
 	Cause func(lane string) string
+	// Author returns the author of changes in a lane as git shows it, and the user of the hub with this name, or "". nil
+	// means that no author is known.
+	Author func(lane string) (git, user string)
 }
 
 // silentFor returns the time without contact, in seconds. Time during which the hub did not observe

@@ -10,7 +10,10 @@ type RolloutID struct {
 	Rollout string `path:"rollout"`
 }
 
-func ofRollouts() []Row { return []Row{Rollouts().Row, Rollout().Row, OrderRollout().Row} }
+func ofRollouts() []Row {
+	return []Row{Rollouts().Row, Rollout().Row, OrderRollout().Row,
+		ApproveRollout().Row, JudgeRollout().Row}
+}
 
 // Rollouts returns all stored rollouts.
 func Rollouts() (r Route[None, None, document.RolloutPage]) {
@@ -26,4 +29,16 @@ func Rollout() (r Route[RolloutID, None, document.RolloutDetail]) {
 func OrderRollout() (r Route[RolloutID, document.RolloutRequest, document.Done]) {
 	return r.post(access.Operate, "/v1/rollouts/{rollout}/order",
 		"Pause, resume, abort or roll back a rollout, end a bake time, skip or retry a target, or release held content")
+}
+
+// ApproveRollout consents to the end of the current wave, or rejects the change.
+func ApproveRollout() (r Route[RolloutID, document.GateApprovalRequest, document.Done]) {
+	return r.post(access.Approve, "/v1/rollouts/{rollout}/approval",
+		"Approve or reject a rollout at a gate of its current wave")
+}
+
+// JudgeRollout reports the verdict of a program about the current wave.
+func JudgeRollout() (r Route[RolloutID, document.VerdictRequest, document.Done]) {
+	return r.post(access.Operate, "/v1/rollouts/{rollout}/verdict",
+		"Report the verdict of a webhook gate about the current wave of a rollout")
 }

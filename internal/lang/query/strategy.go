@@ -35,6 +35,7 @@ type StrategyWave struct {
 	// that are left.
 	Size, MaxUnavailable string
 	Bake                 int64 // seconds
+	Gates                []source.Gate
 }
 
 // Strategies returns the strategies that the repository declares, in the order of declaration. The
@@ -70,7 +71,8 @@ func strategy(s *source.Strategy, labels map[string]map[string]string) Strategy 
 		MinReadyTime: s.Times["min_ready_time"], ProgressDeadline: s.Times["progress_deadline"],
 		SilentAfter: s.Times["silent_after"], WaveTimeout: s.Times["wave_timeout"]}
 	for _, w := range s.Waves {
-		x := StrategyWave{Name: w.Name, All: w.Selector == nil, Size: w.Size, MaxUnavailable: w.MaxUnavailable, Bake: w.Bake}
+		x := StrategyWave{Name: w.Name, All: w.Selector == nil, Size: w.Size, MaxUnavailable: w.MaxUnavailable, Bake: w.Bake,
+			Gates: w.Gates}
 		for _, name := range syntax.SortedNames(labels) {
 			if !x.All && w.Selector.Matches(name, labels[name]) {
 				x.Selected = append(x.Selected, name)
@@ -91,6 +93,11 @@ func (s Strategy) Valid() error {
 			return fmt.Errorf("has the wave %q", w.Name)
 		}
 		names[w.Name] = true
+		for _, g := range w.Gates {
+			if err := g.Valid(); err != nil {
+				return fmt.Errorf("has the gate %q: %w", g.Name, err)
+			}
+		}
 		amounts, times = append(amounts, w.MaxUnavailable), append(times, w.Bake)
 		if w.Size != "" {
 			amounts = append(amounts, w.Size)

@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/kind"
@@ -26,6 +29,12 @@ type Block struct {
 // Blocks returns all blocks of the language that are not states, sorted by name. Each call returns
 // a new slice.
 func Blocks() []Block {
+	out := append(gateBlocks(), otherBlocks()...)
+	slices.SortFunc(out, func(a, b Block) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func otherBlocks() []Block {
 	return []Block{
 		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(),
 			Inside: []string{"param"}},
@@ -78,7 +87,8 @@ func Blocks() []Block {
 		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(),
 			Inside: []string{"validation"}},
-		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs()},
+		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs(),
+			Inside: []string{"approval", "metric", "webhook"}},
 		{Name: "window", Label: "name", Doc: "A recurring time in which hubs may change targets, or must not.",
 			Attrs: windowAttrs()},
 	}

@@ -240,6 +240,24 @@ type Wave struct {
 	Size           string    // "": all remaining targets
 	MaxUnavailable string
 	Bake           int64 // seconds
+	Gates          []Gate
+}
+
+// Gate is a condition for the end of a wave: an approval, metric or webhook block. All times are in seconds.
+type Gate struct {
+	Name   string
+	Type   string // of the block
+	DryRun bool
+	// Need, Users, NotAuthor and Expires belong to an approval.
+	Need      int
+	Users     []string // nil: all users with the right
+	NotAuthor bool
+	Expires   int64
+	// URL, Query, Min and Max describe a measurement; nil means no limit. Sign names the secret of a webhook.
+	URL, Query, Sign                string
+	Min, Max                        *float64
+	InitialDelay, Interval          int64
+	Count, FailureLimit, ErrorLimit int
 }
 
 // Target is a target block.

@@ -121,7 +121,7 @@ func (x rolloutBlock) wave(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	x.only(b, []string{"targets", "labels", "size", "max_unavailable", "bake", "description"}, nil)
+	x.only(b, []string{"targets", "labels", "size", "max_unavailable", "bake", "description"}, gateTypes())
 	if !x.waveNamed(name, r) {
 		return
 	}
@@ -131,6 +131,11 @@ func (x rolloutBlock) wave(b *hclsyntax.Block) {
 	if at["targets"] != nil || at["labels"] != nil {
 		sel := x.targetSelector(at)
 		w.Selector = &sel
+	}
+	for _, sub := range b.Body.Blocks {
+		if slices.Contains(gateTypes(), sub.Type) {
+			gateBlock{x, w}.read(sub)
+		}
 	}
 	x.out.Waves = append(x.out.Waves, w)
 }

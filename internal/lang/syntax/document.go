@@ -48,6 +48,7 @@ const (
 	actionBody
 	commandBody
 	rolloutBody
+	waveBody
 	TestsBody // a file of tests
 	testBody
 	validationBody
@@ -76,6 +77,8 @@ func (k BodyKind) isBlock(key string) bool {
 		return key == "param" || key == "part"
 	case rolloutBody:
 		return key == "wave" || key == "after"
+	case waveBody:
+		return key == "approval" || key == "metric" || key == "webhook"
 	case TestsBody:
 		return true
 	case testBody:
@@ -95,10 +98,12 @@ func inside(block string) BodyKind {
 		return commandBody
 	case "rollout":
 		return rolloutBody
+	case "wave":
+		return waveBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "wave",
-		"after":
+	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "after",
+		"approval", "metric", "webhook":
 		return plainBody
 	case "define":
 		return defineBody

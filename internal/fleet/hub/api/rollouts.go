@@ -35,6 +35,10 @@ func HandleRollouts(t *Table, b Rollouts) {
 	Handle(t, route.OrderRollout(),
 		func(ctx context.Context, c Caller, at route.RolloutID, r document.RolloutRequest) (document.Done, error) {
 			order := rollout.Command{Action: rollout.Action(r.Action), Rollout: at.Rollout, By: c.Name, Why: r.Reason}
+			if order.Action.OfGate() {
+				return document.Done{}, &Refusal{BadRequest, "this action needs the right of its own route",
+					"Run: fettle rollout approve, reject or verdict"}
+			}
 			if r.Target != "" {
 				d, err := t.targets.Target(ctx, r.Target, c.Now)
 				if err != nil {
@@ -42,6 +46,25 @@ func HandleRollouts(t *Table, b Rollouts) {
 				}
 				order.Target = d.Target.ID
 			}
+			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
+		})
+	handleGates(t, b)
+}
+
+// handleGates registers the handlers of gates.
+func handleGates(t *Table, b Rollouts) {
+	Handle(t, route.ApproveRollout(),
+		func(ctx context.Context, c Caller, at route.RolloutID, r document.GateApprovalRequest) (document.Done, error) {
+			order := rollout.Command{Action: rollout.ToApprove, Rollout: at.Rollout, Gate: r.Gate, By: c.Name, Why: r.Reason}
+			if r.Reject {
+				order.Action = rollout.ToReject
+			}
+			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
+		})
+	Handle(t, route.JudgeRollout(),
+		func(ctx context.Context, c Caller, at route.RolloutID, r document.VerdictRequest) (document.Done, error) {
+			order := rollout.Command{Action: rollout.ToJudge, Rollout: at.Rollout, Gate: r.Gate, By: c.Name, Why: r.Reason,
+				Verdict: rollout.Verdict(r.Verdict)}
 			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
 		})
 }
@@ -69,6 +92,9 @@ func orderText(c rollout.Command) string {
 		rollout.ToPromote:  "The bake time of the wave has ended.",
 		rollout.ToSkip:     "The target does not get the change.",
 		rollout.ToRetry:    "The target gets the change again, as soon as the limits allow it.",
+		rollout.ToApprove:  "Your approval of the rollout " + c.Rollout + " counts for its current wave.",
+		rollout.ToReject:   id + " is rejected. It stops, as its strategy orders.",
+		rollout.ToJudge:    "The verdict counts for the current wave of the rollout " + c.Rollout + ".",
 		rollout.ToRelease:  "The content may be rolled out again.",
 	}[c.Action]
 }

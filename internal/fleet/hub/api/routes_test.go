@@ -67,6 +67,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/jobs/{job}/cancel", "/v1/jobs/q1/cancel", "{}"},
 	{"GET /v1/rollouts", "/v1/rollouts", ""},
 	{"GET /v1/rollouts/{rollout}", "/v1/rollouts/r2", ""},
+	{"POST /v1/rollouts/{rollout}/approval", "/v1/rollouts/r2/approval", `{"gate":"board","reason":"ticket 7"}`},
+	{"POST /v1/rollouts/{rollout}/verdict", "/v1/rollouts/r2/verdict", `{"gate":"tests","verdict":"pass"}`},
 	{"POST /v1/rollouts/{rollout}/order", "/v1/rollouts/r2/order",
 		`{"action":"skip","target":"web1","reason":"it is broken"}`},
 	{"POST /v1/binaries", "/v1/binaries",

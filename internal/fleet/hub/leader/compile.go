@@ -23,6 +23,7 @@ func (conf Config) contents(ctx context.Context, commit string, targets []fleet.
 	}
 	parts, err := conf.Repository.Pack(ctx, c.Revision, conf.Content)
 	if err == nil {
+		c.Author = conf.Author(ctx, c.Revision)
 		err = conf.understand(&c, parts, targets)
 	}
 	if ctx.Err() != nil {

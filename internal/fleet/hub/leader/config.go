@@ -55,8 +55,10 @@ type Config struct {
 	Events      events.Recorder
 	Assignments Assignments
 	Repository  Repository
-	Content     *content.Store
-	Rollouts    *rollouts.Log
+	// Author returns the author of a commit, NAME <MAIL>, or "" if it cannot be read.
+	Author   func(ctx context.Context, rev fleet.Revision) string
+	Content  *content.Store
+	Rollouts *rollouts.Log
 	// Observe returns the state of all targets, and Observed is closed when it changes.
 	Observe func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
 	// Ready returns the targets on which a module is ready as assigned.

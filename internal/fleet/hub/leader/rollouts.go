@@ -3,8 +3,10 @@ package leader
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -28,7 +30,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 		return nil, err
 	}
 	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Branch: in.Branch, Head: head, Targets: targets,
-		Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{}}
+		Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{}, User: t.userNamed}
 	for _, module := range rollouts.ReadyModules(head) {
 		if f.Ready[module], err = t.Ready(ctx, module); err != nil {
 			return nil, err
@@ -68,4 +70,20 @@ func (t *term) store(ctx context.Context, turn *rollouts.Turn) error {
 		rollouts.Record(ctx, t.Events, events)
 	}
 	return err
+}
+
+// userNamed returns the only user who has one of the names, or "".
+func (t *term) userNamed(names []string) (found string) {
+	for _, name := range names {
+		for _, user := range []string{name, strings.ToLower(name)} {
+			if _, ok := t.Records.Users.Value(access.UserKey(user)); !ok || user == found {
+				continue
+			}
+			if found != "" {
+				return ""
+			}
+			found = user
+		}
+	}
+	return found
 }

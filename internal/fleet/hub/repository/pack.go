@@ -29,3 +29,13 @@ func (f *Follower) Tidy(ctx context.Context, used func(commit string) bool) erro
 	}
 	return nil
 }
+
+// Author returns the author of a commit, NAME <MAIL>, or "" if it cannot be read.
+func (f *Follower) Author(ctx context.Context, rev fleet.Revision) string {
+	if s, ok := f.current().(interface {
+		Author(ctx context.Context, rev fleet.Revision) string
+	}); ok {
+		return s.Author(ctx, rev)
+	}
+	return ""
+}

@@ -2,13 +2,14 @@ package rollouts
 
 import (
 	"fmt"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// Alarms returns the alarms about rollouts that need an operator: rollouts that paused without a command, and
-// rollouts with held content that targets lack. Call it after Plan.
+// Alarms returns the alarms about rollouts that need an operator: rollouts that paused without a command,
+// rollouts that wait for an approval, and rollouts with held content that targets lack. Call it after Plan.
 func (t *Turn) Alarms() (out []assign.Alarm) {
 	for _, r := range t.log.state.All() {
 		switch ids := t.held[r.ID]; {
@@ -16,6 +17,10 @@ func (t *Turn) Alarms() (out []assign.Alarm) {
 			out = append(out, assign.Alarm{Kind: assign.RolloutPaused,
 				Text: fmt.Sprintf("The rollout %[1]s paused: %[2]s. See fettle rollout show %[1]s, then resume it or roll it back.",
 					r.ID, r.Why)})
+		case r.Phase == rollout.Active && len(r.Unapproved()) > 0:
+			out = append(out, assign.Alarm{Kind: assign.RolloutWaits,
+				Text: fmt.Sprintf("The rollout %[1]s waits for approval (%[2]s): %[3]s. See fettle rollout show %[1]s, then run "+
+					"fettle rollout approve %[1]s, or reject it.", r.ID, strings.Join(r.Unapproved(), ", "), r.Plan.Cause)})
 		case t.log.state.Holds(r):
 			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(ids),
 				Targets: ids[:min(len(ids), assign.MaxAlarmTargets)],

@@ -28,6 +28,8 @@ func describe(e rollout.Event) string {
 		if e.Why != "" {
 			text += ", because " + e.Why
 		}
+	case rollout.Approved, rollout.Rejected, rollout.Measured, rollout.Expired:
+		text = describeGate(e)
 	case rollout.Released:
 		text = "released its content: it may be rolled out again"
 	case rollout.Unwanted:
@@ -39,4 +41,22 @@ func describe(e rollout.Event) string {
 		return ""
 	}
 	return "rollout " + e.Rollout + " " + text
+}
+
+// describeGate describes an event of a gate.
+func describeGate(e rollout.Event) (text string) {
+	switch e.Kind {
+	case rollout.Approved:
+		text = fmt.Sprintf("got an approval at its gate %s", e.Gate)
+	case rollout.Expired:
+		text = fmt.Sprintf("no longer has an approval at its gate %s, because it is too old", e.Gate)
+	case rollout.Rejected:
+		text = fmt.Sprintf("was rejected at its gate %s", e.Gate)
+	default:
+		text = fmt.Sprintf("got the verdict %s of its gate %s", e.Verdict, e.Gate)
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }

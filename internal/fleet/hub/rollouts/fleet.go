@@ -21,6 +21,8 @@ type Fleet struct {
 	// Ready contains the targets on which a module is ready as assigned, for the modules of ReadyModules.
 	Ready    map[string]map[fleet.TargetID]bool
 	Observed *Observed
+	// User returns the only user of the hub who has one of the names, or "".
+	User func(names []string) string
 }
 
 // lane returns the name of the lane of a target, or "" if its changes do not wait for rollouts.
@@ -79,4 +81,13 @@ func (f Fleet) cause() string {
 		text += ": " + r.Subject
 	}
 	return text
+}
+
+// author returns the author of the head, and the user of the hub who has this name, or "".
+func (f Fleet) author() (git, user string) {
+	git = f.Head.Author
+	if f.User != nil {
+		user = f.User(rollout.AuthorNames(git))
+	}
+	return git, user
 }

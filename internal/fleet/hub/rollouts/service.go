@@ -81,7 +81,7 @@ func documentOf(r *rollout.Rollout, held bool) document.Rollout {
 	branch, _, _ := strings.Cut(r.Plan.Lane, " ")
 	d := document.Rollout{ID: r.ID, Branch: branch, Strategy: r.Plan.Strategy.Name, Cause: r.Plan.Cause,
 		Phase: string(r.Phase), Why: r.Why, By: r.By, Created: r.At, Wave: r.Wave, Targets: map[string]int{},
-		WorstCase: r.WorstCase(), Held: held}
+		WorstCase: r.WorstCase(), Held: held, Gates: gateDocuments(r), Waits: r.Waits()}
 	for i, w := range r.Plan.Waves {
 		size, ready, limit := r.Progress(i)
 		d.Waves = append(d.Waves, document.RolloutWave{Name: w.Name, Targets: size, Ready: ready, MaxUnavailable: limit,

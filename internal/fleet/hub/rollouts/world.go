@@ -36,5 +36,6 @@ func (f Fleet) world(all []assign.Desired) world {
 	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
 	w.OpenFor = openFor(all)
 	w.Cause = func(string) string { return f.cause() }
+	w.Author = func(string) (string, string) { return f.author() }
 	return w
 }

@@ -38,7 +38,7 @@ func strategy(s query.Strategy, names map[string]fleet.TargetID) rollout.Strateg
 		OnBreach: rollout.Reaction(s.OnBreach)}
 	for _, w := range s.Waves {
 		rule := rollout.WaveRule{Name: w.Name, Size: amountOf(w.Size),
-			MaxUnavailable: amountOf(w.MaxUnavailable), Bake: w.Bake}
+			MaxUnavailable: amountOf(w.MaxUnavailable), Bake: w.Bake, Gates: gatesOf(w.Gates)}
 		if !w.All {
 			rule.Selected = map[fleet.TargetID]bool{}
 			for _, name := range w.Selected {

@@ -32,6 +32,7 @@ rollouts.`,
 	}
 	c.AddCommand(newRolloutList(s), newRolloutShow(s))
 	c.AddCommand(rolloutOrders(s)...)
+	c.AddCommand(newRolloutApprove(s), newRolloutReject(s), newRolloutVerdict(s))
 	return c
 }
 
@@ -112,7 +113,11 @@ func showRollout(s *cli.Printer, d document.RolloutDetail) {
 	s.Printf("  Strategy    %s, on %s\n", r.Strategy, render.Escape(r.Branch))
 	s.Printf("  Changes     %s\n", strings.Join(r.Parts, ", "))
 	s.Printf("  Worst case  %s can fail before it stops by itself\n\n", render.Count(r.WorstCase, "target"))
+	if r.Waits != "" {
+		s.Printf("The wave %s %s.\n\n", waveName(r), render.Escape(r.Waits))
+	}
 	showWaves(s, r)
+	showGates(s, r.Gates)
 	rows := [][]string{}
 	for _, t := range d.Targets {
 		rows = append(rows, []string{cmp.Or(t.Name, string(t.ID)), t.Wave, t.State, s.Moment(t.Granted * int64(time.Second)),

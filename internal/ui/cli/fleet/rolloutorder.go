@@ -5,11 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
 // order describes one command to a rollout.
@@ -74,23 +72,11 @@ func newRolloutOrder(s *cli.Session, o order) *cobra.Command {
 		if o.target {
 			r.Target = a[1]
 		}
-		return sendOrder(c, s, a[0], r)
+		return callRollout(c, s, route.OrderRollout(), a[0], r)
 	}
 	if o.question != "" {
 		cli.YesFlag(c, &yes)
 	}
 	cli.ReasonFlag(c, &reason)
 	return c
-}
-
-func sendOrder(c *cobra.Command, s *cli.Session, id string, r document.RolloutRequest) error {
-	hub, err := hubclient.HubOf(s.Printer)
-	if err != nil {
-		return err
-	}
-	d, err := client.Call(c.Context(), hub, route.OrderRollout(), route.RolloutID{Rollout: id}, r)
-	if err != nil {
-		return err
-	}
-	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
 }

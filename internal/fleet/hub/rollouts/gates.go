@@ -1,0 +1,43 @@
+package rollouts
+
+import (
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// gateDocuments describes the gates of all waves.
+func gateDocuments(r *rollout.Rollout) (out []document.RolloutGate) {
+	for i, w := range r.Plan.Waves {
+		for _, g := range w.Gates {
+			s := r.GateState(i, g.Name)
+			d := document.RolloutGate{Wave: w.Name, Name: g.Name, Type: string(g.Type), DryRun: g.DryRun, State: "waits",
+				Passes: s.Passes, Failures: s.Failures, Errors: s.Errors, Why: s.Why, At: s.At}
+			if d.Need = g.Count; g.Type == rollout.ApprovalGate {
+				d.Need, d.Passes = r.Need(g), len(s.Approvals)
+			}
+			for _, a := range s.Approvals {
+				d.Approvals = append(d.Approvals, document.GateApproval{By: a.By, At: a.At})
+			}
+			switch {
+			case g.Failed(s):
+				d.State = "failed"
+			case g.Passed(s, r.Need(g)):
+				d.State = "passed"
+			case i == r.Wave && r.Settled > 0 && s.Errors > 0:
+				d.State = "error"
+			case i > r.Wave || r.Settled == 0:
+				d.State = "pending"
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Due returns the verdicts that gates must return now.
+func (l *Log) Due(now int64) []rollout.Due {
+	l.showing.Lock()
+	defer l.showing.Unlock()
+	l.shown.sync()
+	return l.shown.state.Due(now)
+}

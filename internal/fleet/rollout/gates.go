@@ -1,0 +1,98 @@
+package rollout
+
+import "fmt"
+
+// judgeGates acts on the verdicts of the gates of the current wave.
+func (t *turn) judgeGates(r *Rollout) {
+	for _, g := range r.Gates(r.Wave) {
+		t.expire(r, g)
+		s := r.GateState(r.Wave, g.Name)
+		switch {
+		case r.Phase != Active || g.DryRun:
+		case g.Failed(s):
+			t.add(r, Event{Kind: Breached, Reaction: r.Plan.Strategy.OnBreach, Why: g.failure(r, s)})
+		case g.unclear(s):
+			t.add(r, Event{Kind: Paused, Wave: r.Wave,
+				Why: fmt.Sprintf("the gate %s of the wave %s has no result: %s", g.Name, r.Plan.Waves[r.Wave].Name, s.Why)})
+		}
+	}
+}
+
+// failure describes why a gate failed.
+func (g Gate) failure(r *Rollout, s GateState) string {
+	text := fmt.Sprintf("the gate %s of the wave %s failed", g.Name, r.Plan.Waves[r.Wave].Name)
+	if s.Rejected != "" {
+		text = fmt.Sprintf("%s rejected the gate %s of the wave %s", s.Rejected, g.Name, r.Plan.Waves[r.Wave].Name)
+	}
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	return text
+}
+
+// expire removes approvals that are too old.
+func (t *turn) expire(r *Rollout, g Gate) {
+	if r.Phase != Active {
+		return
+	}
+	for _, a := range r.GateState(r.Wave, g.Name).Approvals {
+		if g.Expires > 0 && t.now-a.At >= g.Expires {
+			t.add(r, Event{Kind: Expired, Wave: r.Wave, Gate: g.Name, Period: r.Period, By: a.By})
+		}
+	}
+}
+
+// verdict applies an event of a gate. Events of an earlier wave or bake time do not count.
+func (r *Rollout) verdict(e Event) {
+	if _, ok := r.gate(e.Gate); !ok || e.Wave != r.Wave || e.Period != r.Period {
+		return
+	}
+	if r.Verdicts == nil {
+		r.Verdicts = map[int]map[string]*GateState{}
+	}
+	if r.Verdicts[r.Wave] == nil {
+		r.Verdicts[r.Wave] = map[string]*GateState{}
+	}
+	s := r.GateState(r.Wave, e.Gate)
+	s.fold(e)
+	r.Verdicts[r.Wave][e.Gate] = &s
+}
+
+// forgive discards the verdicts of gates that failed or had no result. They must pass again.
+func (r *Rollout) forgive() {
+	for _, g := range r.Gates(r.Wave) {
+		if s := r.GateState(r.Wave, g.Name); g.Failed(s) || g.unclear(s) {
+			delete(r.Verdicts[r.Wave], g.Name)
+		}
+	}
+}
+
+// Due is a verdict that a gate must return now.
+type Due struct {
+	Rollout string // its ID
+	Plan    Plan
+	Gate    Gate
+	Wave    int
+	Period  int  // of the bake time for which it counts
+	Passed  bool // a further pass changes nothing
+}
+
+// Due returns the verdicts that the hub must obtain now.
+func (s *State) Due(now int64) (out []Due) {
+	for _, r := range s.Open() {
+		for _, g := range r.Gates(r.Wave) {
+			if r.Phase == Active && r.Settled > 0 && g.due(r.GateState(r.Wave, g.Name), r.Settled, now) {
+				out = append(out, Due{r.ID, r.Plan, g, r.Wave, r.Period, g.Passed(r.GateState(r.Wave, g.Name), 0)})
+			}
+		}
+	}
+	return out
+}
+
+// due reports whether a gate must be asked now. A webhook is not asked again after its verdict.
+func (g Gate) due(s GateState, settled, now int64) bool {
+	if g.URL == "" || g.Type == ApprovalGate || g.Type == WebhookGate && (s.Last == Later || s.Last == Pass) {
+		return false
+	}
+	return now-settled >= g.InitialDelay && (s.At == 0 || now-s.At >= g.Interval)
+}

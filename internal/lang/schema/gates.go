@@ -1,0 +1,59 @@
+package schema
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/kind"
+)
+
+// gateBlocks returns the gates of waves.
+func gateBlocks() []Block {
+	return []Block{
+		{Name: "approval", Label: "name", Doc: "A gate: users must approve before a wave of a rollout ends.",
+			Attrs: approvalAttrs()},
+		{Name: "metric", Label: "name", Doc: "A gate: a value of Prometheus must be good before a wave of a rollout ends.",
+			Attrs: metricAttrs()},
+		{Name: "webhook", Label: "name", Doc: "A gate: another program must agree before a wave of a rollout ends.",
+			Attrs: webhookAttrs()},
+	}
+}
+
+func dryRun() kind.Attr {
+	return kind.Attr{Name: "dry_run", Type: cty.Bool, Doc: "record the verdicts, without an effect; default: false"}
+}
+
+func approvalAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "need", Type: cty.Number, Doc: "number of users who must approve; default: 1"},
+		{Name: "users", Type: sequence, Doc: "names of the users who may approve; default: all with the right approve"},
+		{Name: "not_author", Type: cty.Bool,
+			Doc: "the author of the commit does not count; if no user has this name, one user more must approve"},
+		durationOf("expires", "time for which an approval counts; default: 24h"), dryRun(), docAttr(),
+	}
+}
+
+// askedAttrs returns the attributes of a gate that the hub asks.
+func askedAttrs(url, interval string) []kind.Attr {
+	return []kind.Attr{
+		{Name: "url", Type: cty.String, Doc: url},
+		durationOf("initial_delay", "time between the begin of the bake time and the first verdict; default: 0s"),
+		durationOf("interval", "time between two verdicts; default: "+interval),
+		{Name: "failure_limit", Type: cty.Number, Doc: "failures that are tolerated; default: 0"},
+		{Name: "error_limit", Type: cty.Number,
+			Doc: "errors in succession that are tolerated before the rollout pauses; default: 4"},
+		dryRun(), docAttr(),
+	}
+}
+
+func metricAttrs() []kind.Attr {
+	return append(askedAttrs("address of Prometheus, without /api/v1/query", "1m"),
+		kind.Attr{Name: "query", Type: cty.String, Doc: "expression of PromQL with one value"},
+		kind.Attr{Name: "min", Type: cty.Number, Doc: "smallest good value"},
+		kind.Attr{Name: "max", Type: cty.Number, Doc: "largest good value"},
+		kind.Attr{Name: "count", Type: cty.Number, Doc: "number of good values that are necessary; default: 1"})
+}
+
+func webhookAttrs() []kind.Attr {
+	return append(askedAttrs("address that gets a POST; default: only fettle rollout verdict decides", "30s"),
+		kind.Attr{Name: "sign", Type: cty.String, Doc: "file on the hub with the secret for the signature"})
+}
