@@ -43,6 +43,20 @@ func TestAfter(t *testing.T) {
 	}
 }
 
+// TestLimitsAreWrong: a limit is a whole number of at least 1.
+func TestLimitsAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		`spread = "rack"`: "spread must be an object", `spread = { label = "rack" }`: "spread must be an object",
+		`spread = { label = "", max = 1 }`: "spread must be", `spread = { label = "rack", max = 0 }`: "spread must be",
+		`spread = { label = "rack", max = 1, min = 1 }`: "spread must be", `rate = 0`: "rate must be a whole number",
+		`rate = "10%"`: "rate must be a whole number", `rate = 1.5`: "rate must be a whole number",
+	} {
+		if _, ds := aftersOf(text, ""); ds.Err() == nil || !strings.Contains(ds.Err().Error(), want) {
+			t.Errorf("%s: %v", text, ds)
+		}
+	}
+}
+
 // TestAfterIsWrong: a cycle is reported with its modules, also if it leads through the needs of modules.
 func TestAfterIsWrong(t *testing.T) {
 	const all, web = `targets = ["*"]`, `modules = ["web"]`

@@ -64,6 +64,8 @@ rollout "careful-web" {
   silent_after      = "6m"
   wave_timeout      = "2d"
   on_breach         = "pause"
+  spread            = { label = "rack", max = 2 }
+  rate              = 30
 }
 `
 
@@ -126,7 +128,8 @@ func TestStrategiesHaveTheirTargets(t *testing.T) {
 	got := strategiesOf(t, waves+members+"rollout \"all\" {\n  wave \"all\" {}\n}\n")
 	want := []query.Strategy{
 		{Name: "careful-web", MaxFailed: "3", MaxSilent: "5%", MinReady: "90%", MinCoverage: "60%", MinReadyTime: 20,
-			ProgressDeadline: 1200, SilentAfter: 360, WaveTimeout: 48 * 3600, OnBreach: "pause", Waves: []query.StrategyWave{
+			ProgressDeadline: 1200, SilentAfter: 360, WaveTimeout: 48 * 3600, OnBreach: "pause",
+			SpreadLabel: "rack", SpreadMax: 2, Rate: 30, Waves: []query.StrategyWave{
 				{Name: "canary", Selected: []string{"canary1"}, Size: "1", MaxUnavailable: "2", Bake: 600},
 				{Name: "site", Selected: []string{"web1"}, Size: "10%", MaxUnavailable: "25%"},
 				{Name: "both", Selected: []string{"web1", "web2"}, MaxUnavailable: "25%"},

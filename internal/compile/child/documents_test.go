@@ -39,6 +39,8 @@ func TestStrategiesAreChecked(t *testing.T) {
 		"ready": func(s *query.Strategy) {
 			s.Afters = []query.StrategyAfter{{Module: "modules/db", Modules: []string{"modules/web"}, Ready: "x"}}
 		},
+		"spread":   func(s *query.Strategy) { s.SpreadLabel = "rack" },
+		"rate":     func(s *query.Strategy) { s.Rate = -1 },
 		"bake":     func(s *query.Strategy) { s.Waves[1].Bake = -1 },
 		"breach":   func(s *query.Strategy) { s.OnBreach = "" },
 		"twice":    func(s *query.Strategy) { s.Waves[1].Name = "a" },

@@ -8,8 +8,8 @@ func (t *turn) advance(r *Rollout) {
 		if r.Settled > 0 {
 			t.add(r, Event{Kind: Unsettled, Wave: r.Wave})
 		}
-		if r.free() <= 0 && r.count(allWaves, MemberGranted) == 0 {
-			t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: "as many members as may be unavailable failed or are silent"})
+		if why := t.stuck(r); why != "" {
+			t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: why})
 		}
 		return
 	}

@@ -72,6 +72,13 @@
 // A part of Target.Waits must not reach the target yet. Its change is not proposed, a member does not get it, and
 // stable content waits, too. A grant that was made remains. Returns and removals do not wait.
 //
+// # Domains and rates
+//
+// A strategy can also limit the unavailable members of a failure domain, and the grants of a minute. Both limits are
+// for one rollout. Members that are being applied, failed or are silent are unavailable, unless an operator accepted
+// it. If such members keep a domain full, and no other member can be granted, the rollout pauses. A lost member is not
+// limited by its domain, but by the rate.
+//
 // # Breach
 //
 // As soon as more members failed or are silent than the strategy tolerates, there are no further grants. The

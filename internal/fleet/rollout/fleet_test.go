@@ -28,6 +28,7 @@ type host struct {
 	since       int64
 	broken      bool   // it fails for another reason than its parts
 	only        string // the only part that it wants; "" means all
+	labels      map[string]string
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -64,7 +65,8 @@ func newFleet(t testing.TB, n int, s rollout.Strategy) *fleet {
 }
 
 func (f *fleet) add(name string) {
-	f.hosts[rollout.ID(name)] = &host{lane: "main", parts: map[string]string{}, fresh: true, online: true, contact: f.now}
+	f.hosts[rollout.ID(name)] = &host{lane: "main", parts: map[string]string{}, fresh: true, online: true, contact: f.now,
+		labels: rackOf(name)}
 }
 
 // wants returns the differences of a host from the head.
@@ -99,7 +101,7 @@ func (f *fleet) world() rollout.World {
 func (f *fleet) target(h *host) rollout.Target {
 	return rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
 		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
-		Waits: f.waits(h)}
+		Waits: f.waits(h), Labels: h.labels}
 }
 
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.

@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // Fold applies an event of the log. An event about an unknown rollout has no effect.
 func (s *State) Fold(e Event) {
 	switch {
@@ -93,6 +95,9 @@ func (r *Rollout) fold(e Event) {
 		r.Phase, r.Why, r.By = Active, "", ""
 		r.forgive()
 		r.accepted, r.forgiven = true, r.failed()+r.count(allWaves, MemberSilent)
+		for _, m := range r.Members {
+			m.forgiven = m.State == MemberFailed || m.State == MemberSilent
+		}
 	case Unwanted, Wanted:
 		r.Unwanted = e.Kind == Unwanted
 	case Approved, Expired, Rejected, Measured:
@@ -116,7 +121,8 @@ func (r *Rollout) member(e Event) {
 	m.Why = e.Why
 	switch e.Kind {
 	case Granted:
-		m.State, m.Granted, m.Lost = MemberGranted, e.At, e.Lost
+		m.State, m.Granted, m.Lost, m.forgiven = MemberGranted, e.At, e.Lost, false
+		r.grants = append(slices.DeleteFunc(r.grants, func(at int64) bool { return e.At-at >= rateTime }), e.At)
 		if m.Before == nil {
 			m.Before = e.Before
 		}

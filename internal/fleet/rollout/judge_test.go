@@ -105,6 +105,7 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 			f.ordered(e.Target, c, "a grant")
 		}
 	}
+	f.limited(log, e)
 	n, failed, most := 0, 0, plan.Waves[wave].MaxUnavailable
 	for id, was := range lost(log, e.Rollout) {
 		if k := state[id]; inFlight(k) && (!was || k == rollout.Silent) {

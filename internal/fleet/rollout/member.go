@@ -25,6 +25,8 @@ type Member struct {
 	// Lost reports that the member had failed already when it was granted the change. It then does not count as
 	// failed or unavailable until it is ready once: the change did not cause this.
 	Lost bool `json:"lost,omitempty"`
+
+	forgiven bool // an operator accepted that it failed or is silent
 }
 
 // touched reports whether the member may have the change.

@@ -31,6 +31,10 @@ func randomStrategy(rt *rapid.T) rollout.Strategy {
 	s.OnBreach = rapid.SampledFrom([]rollout.Reaction{rollout.Pause, rollout.Abort, rollout.Rollback}).Draw(rt,
 		"on breach")
 	s.WaveTimeout = rapid.SampledFrom([]int64{600, s.WaveTimeout}).Draw(rt, "wave timeout")
+	if rapid.Bool().Draw(rt, "spread") {
+		s.Spread = &rollout.Spread{Label: "rack", Max: rapid.IntRange(1, 2).Draw(rt, "members of a rack")}
+	}
+	s.Rate = rapid.SampledFrom([]int{0, 0, 2, 10}).Draw(rt, "rate")
 	for i := range s.Waves {
 		s.Waves[i].Bake = int64(rapid.SampledFrom([]int{0, 60}).Draw(rt, "bake"))
 		s.Waves[i].Gates = randomGates(rt)

@@ -69,7 +69,21 @@ type Strategy struct {
 	// WaveTimeout is the time after which members that are held do not keep a wave open any more.
 	WaveTimeout int64    `json:"wave_timeout"`
 	OnBreach    Reaction `json:"on_breach"`
+	// Spread limits the unavailable members of each failure domain; nil: no limit.
+	Spread *Spread `json:"spread,omitempty"`
+	// Rate limits the grants of one minute; 0: no limit.
+	Rate int `json:"rate,omitempty"`
 }
+
+// Spread is a limit for each failure domain. A domain consists of the members with the same value of a label. All
+// members without the label are one domain.
+type Spread struct {
+	Label string `json:"label"`
+	Max   int    `json:"max"` // members of a domain that may be unavailable at the same time, at least 1
+}
+
+// rateTime is the time in seconds to which Strategy.Rate refers.
+const rateTime = 60
 
 // Careful is the strategy of fleets that configure none: one target first, then a tenth, then the
 // rest with at most a quarter at the same time.

@@ -28,6 +28,7 @@ type Target struct {
 	Hold    string // the reason why it must not be changed now: a freeze, a window, a hold; or ""
 	Closed  bool   // its Hold is a window, and ends by itself
 	New     bool   // it has no assignment yet
+	Labels  map[string]string
 	// Waits contains the reason for each part that the target must not get yet, because the part depends on modules of
 	// other targets.
 	Waits map[string]string

@@ -23,6 +23,10 @@ type Strategy struct {
 	MinReadyTime, ProgressDeadline, SilentAfter, WaveTimeout int64
 	OnBreach                                                 string // pause, abort or rollback
 	Afters                                                   []StrategyAfter
+	// SpreadLabel is the label of failure domains, of which SpreadMax targets may be unavailable; "" means no limit.
+	SpreadLabel string
+	SpreadMax   int
+	Rate        int // grants in a minute; 0 means no limit
 }
 
 // StrategyWave is one wave of a Strategy.
@@ -69,7 +73,8 @@ func strategy(s *source.Strategy, labels map[string]map[string]string) Strategy 
 		MaxFailed: s.Amounts["max_failed"], MaxSilent: s.Amounts["max_silent"],
 		MinReady: s.Amounts["min_ready"], MinCoverage: s.Amounts["min_coverage"],
 		MinReadyTime: s.Times["min_ready_time"], ProgressDeadline: s.Times["progress_deadline"],
-		SilentAfter: s.Times["silent_after"], WaveTimeout: s.Times["wave_timeout"]}
+		SilentAfter: s.Times["silent_after"], WaveTimeout: s.Times["wave_timeout"],
+		SpreadLabel: s.Spread.Label, SpreadMax: s.Spread.Max, Rate: s.Rate}
 	for _, w := range s.Waves {
 		x := StrategyWave{Name: w.Name, All: w.Selector == nil, Size: w.Size, MaxUnavailable: w.MaxUnavailable, Bake: w.Bake,
 			Gates: w.Gates}
@@ -115,6 +120,7 @@ func (s Strategy) Valid() error {
 		}
 	}
 	if s.Name == "" || len(s.Waves) == 0 || slices.Min(times) < 0 ||
+		s.Rate < 0 || (s.SpreadLabel != "") != (s.SpreadMax > 0) ||
 		!slices.Contains(source.BreachReactions(), s.OnBreach) {
 		return fmt.Errorf("is not complete")
 	}

@@ -293,6 +293,9 @@ func rolloutAttrs() []kind.Attr {
 		durationOf("wave_timeout", "time after which frozen targets no longer delay the next wave; default: 24h"),
 		{Name: "on_breach", Type: cty.String, OneOf: []string{"pause", "abort", "rollback"},
 			Doc: "reaction to more failed or silent targets than tolerated; default: rollback"},
+		{Name: "spread", Type: cty.DynamicPseudoType,
+			Doc: "label of failure domains, and how many targets of each may be unavailable: { label = \"rack\", max = 1 }"},
+		{Name: "rate", Type: cty.Number, Doc: "targets that get the change within a minute; default: no limit"},
 		docAttr(),
 	}
 }

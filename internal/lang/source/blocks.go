@@ -220,6 +220,14 @@ type Strategy struct {
 	Times    map[string]int64 // seconds
 	OnBreach string
 	Afters   []*After // in the order of declaration
+	Spread   Spread
+	Rate     int // grants in a minute; 0: no limit
+}
+
+// Spread is the attribute spread of a Strategy. The zero value means that there is no limit.
+type Spread struct {
+	Label string
+	Max   int
 }
 
 // After is an after block of a Strategy: targets with the strategy get changes of Modules only while Module is ready on

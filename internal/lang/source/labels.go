@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
@@ -107,4 +108,46 @@ func (ps *parser) boolOf(at map[string]*hclsyntax.Attribute, name string, absent
 		return absent
 	}
 	return v.True()
+}
+
+// spread reads an object with the attributes label and max.
+func (ps *parser) spread(a *hclsyntax.Attribute) (out Spread) {
+	if a == nil {
+		return out
+	}
+	v, hds := a.Expr.Value(ps.prog.Pure)
+	ps.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return out
+	}
+	object := v.IsWhollyKnown() && !v.IsNull() && v.Type().IsObjectType() && len(v.Type().AttributeTypes()) == 2 &&
+		v.Type().HasAttribute("label") && v.Type().HasAttribute("max")
+	if object {
+		label, max := v.GetAttr("label"), v.GetAttr("max")
+		if n, ok := wholeNumber(max); ok && !label.IsNull() && label.Type() == cty.String && label.AsString() != "" {
+			return Spread{Label: label.AsString(), Max: n}
+		}
+	}
+	ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type",
+		`spread must be an object with a label and a whole number of at least 1: spread = { label = "rack", max = 1 }.`)
+	return out
+}
+
+// whole returns a whole number of at least 1.
+func (ps *parser) whole(a *hclsyntax.Attribute) int {
+	v, hds := a.Expr.Value(ps.prog.Pure)
+	ps.Add(syntax.FromHCL(hds)...)
+	n, ok := wholeNumber(v)
+	if !ok && !hds.HasErrors() {
+		ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "%s must be a whole number of at least 1.", a.Name)
+	}
+	return n
+}
+
+func wholeNumber(v cty.Value) (n int, ok bool) {
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.Number {
+		return 0, false
+	}
+	err := gocty.FromCtyValue(v, &n)
+	return n, err == nil && n > 0
 }

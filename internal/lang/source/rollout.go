@@ -39,7 +39,7 @@ func strategyTimes() []strategySetting {
 }
 
 func strategyAttributes() []string {
-	out := []string{"on_breach", "description"}
+	out := []string{"on_breach", "description", "spread", "rate"}
 	for _, s := range slices.Concat(strategyAmounts(), strategyTimes()) {
 		out = append(out, s.name)
 	}
@@ -114,6 +114,10 @@ func (x rolloutBlock) settings(at hclsyntax.Attributes) {
 		x.out.Times[a.name] = x.seconds(at[a.name], a.absent, a.name != "min_ready_time")
 	}
 	x.out.OnBreach = x.reaction(at["on_breach"])
+	x.out.Spread = x.spread(at["spread"])
+	if a := at["rate"]; a != nil {
+		x.out.Rate = x.whole(a)
+	}
 }
 
 func (x rolloutBlock) wave(b *hclsyntax.Block) {

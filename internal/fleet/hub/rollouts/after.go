@@ -111,7 +111,8 @@ func (d dependence) least() int {
 }
 
 // waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. A module that the
-// target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without it.
+// target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without
+// it.
 func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]string {
 	if d.Want == nil || len(all[d.Strategy]) == 0 {
 		return nil

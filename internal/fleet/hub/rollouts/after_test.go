@@ -103,7 +103,8 @@ func TestDependence(t *testing.T) {
 		"error":       {func(_ *Fleet, all []assign.Desired) { all[0].Want = nil }, ""},
 		"other order": {func(_ *Fleet, all []assign.Desired) { all[2].Strategy = "at-once" }, ""},
 	} {
-		all := []assign.Desired{desired("t1", db, db), desired("t2", db, db), desired("t3", "top=t1@c1 modules/web=w0@c0", web)}
+		all := []assign.Desired{desired("t1", db, db), desired("t2", db, db),
+			desired("t3", "top=t1@c1 modules/web=w0@c0", web)}
 		f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{two}}}},
 			Targets: map[fleet.TargetID]document.Target{"t1": ready, "t2": ready, "t3": ready},
 			Ready:   map[string]map[fleet.TargetID]bool{"modules/db": {"t1": true, "t2": true}}}

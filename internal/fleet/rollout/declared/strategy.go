@@ -35,7 +35,10 @@ func strategy(s query.Strategy, names map[string]fleet.TargetID) rollout.Strateg
 	out := rollout.Strategy{Name: s.Name, MaxFailed: amountOf(s.MaxFailed), MaxSilent: amountOf(s.MaxSilent),
 		MinReady: amountOf(s.MinReady), MinCoverage: amountOf(s.MinCoverage), MinReadyTime: s.MinReadyTime,
 		ProgressDeadline: s.ProgressDeadline, SilentAfter: s.SilentAfter, WaveTimeout: s.WaveTimeout,
-		OnBreach: rollout.Reaction(s.OnBreach)}
+		OnBreach: rollout.Reaction(s.OnBreach), Rate: s.Rate}
+	if s.SpreadLabel != "" {
+		out.Spread = &rollout.Spread{Label: s.SpreadLabel, Max: s.SpreadMax}
+	}
 	for _, w := range s.Waves {
 		rule := rollout.WaveRule{Name: w.Name, Size: amountOf(w.Size),
 			MaxUnavailable: amountOf(w.MaxUnavailable), Bake: w.Bake, Gates: gatesOf(w.Gates)}

@@ -14,13 +14,14 @@ import (
 func TestNamed(t *testing.T) {
 	all := []query.Strategy{{Name: "other"}, {Name: "web", MaxFailed: "1",
 		MaxSilent: "2%", MinReady: "95%", MinCoverage: "50%", MinReadyTime: 1, ProgressDeadline: 2, SilentAfter: 3,
-		WaveTimeout: 4, OnBreach: "abort", Waves: []query.StrategyWave{
+		WaveTimeout: 4, OnBreach: "abort", SpreadLabel: "rack", SpreadMax: 2, Rate: 5, Waves: []query.StrategyWave{
 			{Name: "canary", Selected: []string{"web1"}, Size: "1", MaxUnavailable: "10%", Bake: 5},
 			{Name: "rest", All: true, MaxUnavailable: "25%"}}}}
 	percent := func(n int) rollout.Amount { return rollout.Amount{Number: n, Percent: true} }
 	want := rollout.Strategy{Name: "web", MaxFailed: rollout.Amount{Number: 1}, MaxSilent: percent(2),
 		MinReady: percent(95), MinCoverage: percent(50), MinReadyTime: 1, ProgressDeadline: 2, SilentAfter: 3,
-		WaveTimeout: 4, OnBreach: rollout.Abort, Waves: []rollout.WaveRule{
+		WaveTimeout: 4, OnBreach: rollout.Abort, Spread: &rollout.Spread{Label: "rack", Max: 2}, Rate: 5,
+		Waves: []rollout.WaveRule{
 			{Name: "canary", Selected: map[fleet.TargetID]bool{"t1": true}, Size: rollout.Amount{Number: 1},
 				MaxUnavailable: percent(10), Bake: 5},
 			{Name: "rest", MaxUnavailable: percent(25)}}}
