@@ -20,6 +20,7 @@ func (s *State) Fold(e Event) {
 		s.end(r, e)
 	case e.Kind == Released:
 		s.unhold(r)
+		r.released = true
 	case e.Target != "":
 		r.member(e)
 		s.skip(r, e)

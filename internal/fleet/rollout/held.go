@@ -20,10 +20,14 @@ func (s *State) keeps(r *Rollout) bool {
 	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return s.HeldBy(r.Plan.Lane, c) == r.ID })
 }
 
-// hold keeps the content of a rollout from being rolled out again, except for content that is stable by now.
+// hold keeps the content of a rollout from being rolled out again, except for content that is stable by now. Content
+// that an operator released during the rollback stays released, and another open rollout continues with its content.
 func (s *State) hold(r *Rollout) {
+	if r.released {
+		return
+	}
 	for _, c := range r.Plan.Changes {
-		if !s.free(r.Plan.Lane, c) {
+		if !s.free(r.Plan.Lane, c) && !s.continues(r, c) {
 			s.held[place{r.Plan.Lane, c}] = r.ID
 		}
 	}
@@ -34,4 +38,11 @@ func (s *State) unhold(r *Rollout) {
 	for _, c := range r.Plan.Changes {
 		delete(s.held, place{r.Plan.Lane, c})
 	}
+}
+
+// continues reports whether another open rollout delivers a change: it has taken over the members.
+func (s *State) continues(r *Rollout, c Change) bool {
+	return slices.ContainsFunc(s.Open(), func(o *Rollout) bool {
+		return o != r && o.Phase != RollingBack && o.Plan.Lane == r.Plan.Lane && o.has(c)
+	})
 }

@@ -22,6 +22,7 @@ type Rollout struct {
 	// Verdicts contains the states of gates by wave and name.
 	Verdicts map[int]map[string]*GateState `json:"verdicts,omitempty"`
 
+	released bool // an operator released its content
 	promoted bool // an operator ended the bake time of the current wave
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met
 	// forgiven is the number of failed and silent members at the last resumption. They do not count.
