@@ -49,8 +49,8 @@ var floors = []floor{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
 		"internal/fleet/client",
 	}},
-	{"application", []string{"internal/enrol", "internal/history", "internal/round", "internal/savedplan",
-		"internal/workspace"}},
+	{"application", []string{"internal/enrol", "internal/history", "internal/push", "internal/round",
+		"internal/savedplan", "internal/workspace"}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }

@@ -10,6 +10,7 @@
 //	history.jsonl      the entries, one in each line, the oldest first
 //	history.jsonl.old  the entries before these
 //	last-9f86d081.json the last command of one repository
+//	rollout-9f86d081.jsonl the log of its last rollout, see package push
 //
 // Only the user can read them. Several processes can use a directory at the same time.
 package history

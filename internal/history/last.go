@@ -27,9 +27,19 @@ type Last struct {
 	Targets map[string]string `json:"targets"` // the result of each
 }
 
-func (d Dir) lastFile(r Repository) string {
+func (d Dir) lastFile(r Repository) string { return d.fileOf("last-", r, ".json") }
+
+// RolloutFile returns the file for the log of rollouts of a repository, or "" for the directory "".
+func (d Dir) RolloutFile(r Repository) string {
+	if d == "" {
+		return ""
+	}
+	return d.fileOf("rollout-", r, ".jsonl")
+}
+
+func (d Dir) fileOf(prefix string, r Repository, suffix string) string {
 	sum := crc32.ChecksumIEEE([]byte(r.Top + "\x00" + r.Prefix))
-	return filepath.Join(string(d), "last-"+strconv.FormatUint(uint64(sum), 16)+".json")
+	return filepath.Join(string(d), prefix+strconv.FormatUint(uint64(sum), 16)+suffix)
 }
 
 // SetLast replaces the last command of a repository.

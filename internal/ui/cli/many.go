@@ -174,7 +174,7 @@ func (m *Member) Leave() {
 func (cr *TargetSet) Round(ctx context.Context, names []string, doing string, report bool,
 	one func(context.Context, *Member, executor.Executor) round.Outcome) map[string]round.Outcome {
 	board := cr.Session.board(doing, len(names), cr.Quiet)
-	interrupts, release := cr.Session.interrupts()
+	interrupts, release := cr.Session.Interrupts()
 	defer release()
 	r := round.Round{Options: cr.Options, Part: cr.Part, Interrupts: interrupts, Observe: board.Show,
 		Work: func(ctx context.Context, name string) round.Outcome { return cr.on(ctx, cr.members[name], one) }}

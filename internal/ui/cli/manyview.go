@@ -58,9 +58,9 @@ func (s *Printer) board(doing string, n int, quiet bool) *render.Board {
 	return render.NewBoard(s.App.Stderr, s.ErrStyle(), s.App.Terminal.Err && s.Colored(true), doing, n)
 }
 
-// interrupts receives the signals of the user, which first stop gently. The function restores the
+// Interrupts receives the signals of the user, which first stop gently. The function restores the
 // default.
-func (s *Printer) interrupts() (<-chan struct{}, func()) {
+func (s *Printer) Interrupts() (<-chan struct{}, func()) {
 	if s.App.Console.Interrupts == nil {
 		return nil, func() {}
 	}

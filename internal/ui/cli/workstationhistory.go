@@ -32,6 +32,11 @@ func historyDir(s *Printer) history.Dir {
 	return ""
 }
 
+// RolloutFile returns the file for the log of rollouts of an open repository, "" if there is none.
+func RolloutFile(s *Printer, src *workspace.Source) string {
+	return historyDir(s).RolloutFile(historyOf(src))
+}
+
 // RecordInHistory adds a line to the history of this workstation. If this fails, the command, which has run,
 // still succeeds.
 func (s *Session) RecordInHistory(targets map[string]string) {

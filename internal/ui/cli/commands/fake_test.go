@@ -185,7 +185,7 @@ func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after 
 		show(executor.Event{Kind: "done", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr})
 		rep.Changed++
 	}
-	if f.mode == "check" {
+	if f.mode == "check" && p.Operation != journal.OpRollback {
 		rep.Outcome = journal.CheckFailed
 		if o.OnCheckFailure == "rollback" {
 			rep.Outcome = journal.RolledBack

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/ui/cli/waves"
 )
 
 // documents are all formats that --json prints. docs/schema has one schema for
@@ -36,9 +37,10 @@ func documents() map[string]any {
 		"fettle.generate/1": repository.GenerateDoc{}, "fettle.modules/1": repository.ModulesDoc{},
 		"fettle.secret/1": repository.SecretDoc{}, "fettle.secrets/1": repository.SecretListDoc{},
 		"fettle.fleetdiff/1": repository.FleetDiffDoc{}, "fettle.target/1": cli.TargetDoc{},
-		"fettle.targets/1": cli.TargetsDoc{},
-		"fettle.facts/1":   once.FactsDoc{},
-		"fettle.command/1": once.CommandDoc{}, "fettle.actions/1": once.ActionsDoc{}, "fettle.ran/2": hostcmd.RanDoc{},
+		"fettle.rolloutevent/1": waves.RolloutEventDoc{},
+		"fettle.targets/1":      cli.TargetsDoc{},
+		"fettle.facts/1":        once.FactsDoc{},
+		"fettle.command/1":      once.CommandDoc{}, "fettle.actions/1": once.ActionsDoc{}, "fettle.ran/2": hostcmd.RanDoc{},
 		"fettle.here/1": cli.WorkstationHistoryDoc{}, "fettle.parts/1": once.PartsDoc{},
 		"fettle.login/1":          hubclient.LoginDoc{},
 		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{},

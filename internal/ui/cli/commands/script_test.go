@@ -96,6 +96,8 @@ func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
 		return toyCompile(x.Input)
 	case compile.TargetsQuery:
 		return toyInventory(q.Tree)
+	case compile.StrategiesQuery:
+		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause")}, nil
 	case compile.RunnableQuery:
 		return compile.Open(q.Tree).Runnable()
 	case compile.CommandQuery:
@@ -112,6 +114,14 @@ func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
 		return toyVariables(x.Name)
 	}
 	return nil, nil
+}
+
+// quick is a strategy without times: one target, then all others.
+func quick(name, onBreach string) query.Strategy {
+	return query.Strategy{Name: name, MaxFailed: "0", MaxSilent: "0", MinReady: "100%", MinCoverage: "50%",
+		ProgressDeadline: 60, SilentAfter: 60, WaveTimeout: 60, OnBreach: onBreach,
+		Waves: []query.StrategyWave{{Name: "first", All: true, Size: "1", MaxUnavailable: "1"},
+			{Name: "rest", All: true, MaxUnavailable: "1"}}}
 }
 
 func toyInventory(t repo.Tree) ([]query.Target, diag.List) {

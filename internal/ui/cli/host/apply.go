@@ -4,61 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
 )
-
-// RunFlags are the flags of every command that starts a run.
-type RunFlags struct {
-	viewFlags
-	yes                                bool
-	confirmWithin                      time.Duration
-	armed                              bool // the command line says whether to arm the run
-	onFailure, onCrash, onCheckFailure cli.Choice
-}
-
-// Flags defines the flags.
-func (f *RunFlags) Flags(c *cobra.Command) {
-	f.viewFlags.Flags(c)
-	f.onFailure = cli.Choice{Value: "stop", Of: []string{"stop", "undo"}}
-	f.onCrash = cli.Choice{Value: "undo", Of: []string{"undo", "finish"}}
-	f.onCheckFailure = cli.Choice{Value: "keep", Of: []string{"keep", "undo"}}
-	cli.YesFlag(c, &f.yes)
-	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
-	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
-	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or undo the run")
-}
-
-// Options reads the options of a run. The error is one of the command line.
-func (f *RunFlags) Options(s *cli.Session) (executor.Options, error) {
-	o := s.RunOptions()
-	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.Value, f.onCrash.Value,
-		catalog.StoredCheckFailure(f.onCheckFailure.Value)
-	o.ConfirmWithin = f.confirmWithin
-	if f.confirmWithin < 0 {
-		return o, cli.Refuse("Give a time such as --confirm-within 60s",
-			fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
-	}
-	return o, nil
-}
-
-type applyFlags struct {
-	RunFlags
-	many                   cli.ManyFlags
-	dirty, noRepair, cross bool
-}
-
-func (f applyFlags) options(s *cli.Session) (executor.Options, error) {
-	o, err := f.RunFlags.Options(s)
-	o.CrossIrreversible = f.cross
-	return o, err
-}
 
 // NewApply builds the command apply, to apply the repository to the host.
 func NewApply(s *cli.Session) *cobra.Command {
@@ -84,6 +36,11 @@ confirm. The policy of the repository can set another time, or let the checks
 confirm the run. --confirm-within DURATION sets the time for any run, and
 --confirm-within 0s disables the automatic undo.
 
+With --rollout STRATEGY, many targets are changed in waves: the next wave begins
+when the targets of the current one are ready. If more targets fail than the
+strategy permits, the rollout stops and, by default, the changed targets are
+rolled back. After an interruption, the same command continues the rollout.
+
 All files must be committed, so that every run has a revision; --dirty allows
 uncommitted changes. Without a terminal, --yes is required.`,
 		Example: `  sudo fettle apply
@@ -91,6 +48,8 @@ uncommitted changes. Without a terminal, --yes is required.`,
 
   sudo fettle apply --yes --confirm-within 5m
   sudo fettle apply --yes --confirm-within 0s
+
+  fettle apply -t 'web*' --rollout careful
 
   sudo fettle apply monday.plan
   fettle plan -t role:web -o monday && fettle apply monday`,
@@ -107,11 +66,18 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	s.FrozenFlag(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
+	c.Flags().StringVar(&f.rollout, "rollout", "",
+		"change the targets of -t in waves, with this `STRATEGY` of the repository, careful or at-once")
+	c.Flags().BoolVar(&f.resume, "resume", false,
+		"with --rollout: continue a rollout that paused; its failures so far are accepted")
 	return c
 }
 
 func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error {
 	ctx := c.Context()
+	if err := f.checkRollout(s, len(a) > 0); err != nil {
+		return err
+	}
 	if s.IsMany() && len(a) == 0 {
 		return applyMany(s, c, f)
 	}
@@ -144,6 +110,27 @@ func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error 
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.Wants(s.Printer), f.Verify
 	req.Guards = f.Guards()
 	return ApplyRequest(ctx, s, req, "", f.RunFlags, o)
+}
+
+func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.TargetSet(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.Close()
+	if cr.Source.Rev.Dirty && !f.dirty {
+		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
+	}
+	if f.rollout != "" {
+		return applyInWaves(ctx, cr, c, f, o)
+	}
+	return applyPlans(ctx, cr, f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags))
 }
 
 func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Options, file string) error {
@@ -286,16 +273,6 @@ func space(s *cli.Printer, p *plan.Plan) {
 	if p != nil && len(p.Changes) > 0 {
 		s.Printf("\n")
 	}
-}
-
-// explained reports whether the report itself names the problem.
-func explained(r *executor.Report) bool {
-	for _, c := range r.Checks {
-		if !c.OK {
-			return true
-		}
-	}
-	return len(r.NotUndone) > 0
 }
 
 // afterFailure returns the next commands for the user after a failed run.

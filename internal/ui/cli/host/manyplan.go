@@ -59,14 +59,6 @@ func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags)
 	return o
 }
 
-func planMany(s *cli.Session, c *cobra.Command, f PlanFlags) error {
-	if f.Out != "" {
-		return planAndSave(s, c, f)
-	}
-	_, err := planEach(s, c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
-	return err
-}
-
 // planEach plans on every target, keeps each plan, and shows them. It counts the targets
 // that have none.
 func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
@@ -93,89 +85,6 @@ func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
 
 func planWords() map[fanout.Status]string {
 	return map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "with changes"}
-}
-
-func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
-	ctx := c.Context()
-	o, err := f.options(s)
-	if err != nil {
-		return err
-	}
-	cr, err := s.TargetSet(ctx, f.many)
-	if err != nil {
-		return err
-	}
-	defer cr.Close()
-	if cr.Source.Rev.Dirty && !f.dirty {
-		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
-			"cannot apply: the repository has uncommitted changes")
-	}
-	return applyPlans(ctx, cr, f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags))
-}
-
-// applyPlans plans on every target, asks, and runs the plans.
-func applyPlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, o executor.Options,
-	look func(context.Context, *cli.Member, executor.Executor) (*seen, error)) error {
-	decide := func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
-		if err := mayApply(ctx, m.Session, x, o); err != nil {
-			return nil, err
-		}
-		w, err := look(ctx, m, x)
-		if err == nil {
-			err = checkAssignment(ctx, m.Session, x, w.plan)
-		}
-		if err != nil {
-			return nil, err
-		}
-		w.options, err = lockOut(m.Session, f, f.withPolicy(o, w.request.Policy), w.request.Policy)
-		w.options.Unasked = f.yes && !o.Exact
-		return w, err
-	}
-	do := func(ctx context.Context, m *cli.Member, x executor.Executor, w *seen) (*executor.Report, error) {
-		rep, err := x.Apply(ctx, w.request, w.plan, w.options, func(executor.Event) {})
-		if err == nil && m.Remote != nil && w.options.LockOut > 0 {
-			err = confirmAnew(ctx, m.Session, rep)
-		}
-		return rep, err
-	}
-	return planAndDo(ctx, cr, f, "Apply these plans?", "Applied", decide, do)
-}
-
-func rollbackMany(s *cli.Session, c *cobra.Command, f rollbackFlags, to string) error {
-	ctx := c.Context()
-	o, err := f.Options(s)
-	if err != nil {
-		return err
-	}
-	cr, err := s.TargetSet(ctx, f.many)
-	if err != nil {
-		return err
-	}
-	defer cr.Close()
-	decide := func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {
-		if err := mayRun(ctx, m.Printer, x, o); err != nil {
-			return nil, err
-		}
-		run, err := findRun(ctx, m.Session, x, to)
-		if err != nil {
-			return nil, err
-		}
-		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip,
-			Diffs: f.Wants(cr.Session.Printer), Guards: f.Guards()})
-		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
-			err = cli.WithHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible),
-				"Roll back anyway, and keep their effects: add --cross-irreversible")
-		}
-		if err == nil {
-			err = checkRollback(m.Session, p)
-		}
-		return &seen{to: run, plan: p}, err
-	}
-	do := func(ctx context.Context, _ *cli.Member, x executor.Executor, w *seen) (*executor.Report, error) {
-		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip,
-			Guards: f.Guards()}, w.plan, o, func(executor.Event) {})
-	}
-	return planAndDo(ctx, cr, f.RunFlags, "Roll these back?", "Rolled back", decide, do)
 }
 
 // planAndDo plans on every target, shows equal plans once, asks, and applies. With --yes it does not
@@ -276,4 +185,15 @@ func outcomeOfRun(cr *cli.TargetSet, verb string, rep *executor.Report, p *plan.
 		o.Body = ""
 	}
 	return o
+}
+
+// unsaved are targets of which no plan could be made or saved.
+func unsaved(all map[string]round.Outcome) int {
+	n := 0
+	for _, o := range all {
+		if o.Status != fanout.OK && o.Status != fanout.Changed {
+			n++
+		}
+	}
+	return n
 }

@@ -6,7 +6,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,65 +13,7 @@ import (
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/savedplan"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/render"
 )
-
-// viewFlags are the flags of every command that shows a plan.
-type viewFlags struct {
-	diff, noDiff, Verify bool
-	runGuards, noGuards  bool
-	full                 bool
-}
-
-func (v *viewFlags) Flags(c *cobra.Command) {
-	c.Flags().BoolVar(&v.diff, "diff", false, "show differences of content (default: on a terminal)")
-	c.Flags().BoolVar(&v.noDiff, "no-diff", false, "do not show differences of content")
-	c.Flags().BoolVar(&v.Verify, "verify", false, "read every byte instead of trusting times and sizes")
-	c.Flags().BoolVar(&v.runGuards, "run-guards", false,
-		"run the guards of commands (unless, only_if) on the host, not isolated from it")
-	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guards for the plan: their results are unknown")
-	c.Flags().BoolVar(&v.full, "full", false, "list each change of a long plan instead of groups with counts")
-	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
-	c.MarkFlagsMutuallyExclusive("run-guards", "no-guards")
-}
-
-// Guards returns how guards run before the plan.
-func (v *viewFlags) Guards() executor.Guards {
-	switch {
-	case v.runGuards:
-		return executor.HostGuards
-	case v.noGuards:
-		return executor.NoGuards
-	}
-	return executor.IsolatedGuards
-}
-
-// diffLines is how much of each content diff is shown.
-const diffLines = 40
-
-// Wants tells whether content is compared at all: it costs reading it.
-func (v *viewFlags) Wants(s *cli.Printer) bool {
-	return !v.noDiff && (v.diff || s.JSON || s.Verbose || s.App.Terminal.Out)
-}
-
-func (v *viewFlags) options(s *cli.Printer) render.PlanOptions {
-	o := render.PlanOptions{Verbose: s.Verbose, Grouped: s.App.Terminal.Out && !v.full}
-	if v.Wants(s) {
-		o.DiffLines = diffLines
-		if s.Verbose {
-			o.DiffLines = -1
-		}
-	}
-	return o
-}
-
-// PlanFlags are the flags of commands that plan.
-type PlanFlags struct {
-	viewFlags
-	many     cli.ManyFlags
-	Out      string
-	NoRepair bool
-}
 
 // NewPlan builds the command plan, to show the changes that apply would make.
 func NewPlan(s *cli.Session) *cobra.Command {
@@ -198,30 +139,4 @@ func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req exec
 		return err
 	}
 	return changesIn(p)
-}
-
-// savable refuses a plan whose effect is not known yet.
-func savable(p *plan.Plan) error {
-	for _, l := range p.Later {
-		if l.Action != "" {
-			continue
-		}
-		what := l.State
-		if what == "" {
-			what = "a later phase"
-		}
-		return cli.Refuse("Apply it without a saved plan: fettle apply\nOr save the plan of the rest afterwards: fettle apply, then fettle plan -o FILE",
-			fmt.Sprintf("cannot save the plan: the changes of %s are known only after apply (%s), so they cannot be reviewed",
-				what, l.Why))
-	}
-	return nil
-}
-
-// changesIn is errChanges for a plan that would change something, or that
-// reports drift.
-func changesIn(p *plan.Plan) error {
-	if !p.Empty() || p.Count()[plan.Drift] > 0 || len(p.Later) > 0 {
-		return cli.ErrChanges
-	}
-	return nil
 }

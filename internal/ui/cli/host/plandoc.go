@@ -5,6 +5,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // PlanDoc is a plan as a document. Images stay out of it: they can hold
@@ -68,4 +69,13 @@ func PlanJSON(format string, p *plan.Plan) *PlanDoc {
 		})
 	}
 	return doc
+}
+
+// changesIn is errChanges for a plan that would change something, or that
+// reports drift.
+func changesIn(p *plan.Plan) error {
+	if !p.Empty() || p.Count()[plan.Drift] > 0 || len(p.Later) > 0 {
+		return cli.ErrChanges
+	}
+	return nil
 }

@@ -85,3 +85,13 @@ func addressList(all []addr.Addr) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// explained reports whether the report itself names the problem.
+func explained(r *executor.Report) bool {
+	for _, c := range r.Checks {
+		if !c.OK {
+			return true
+		}
+	}
+	return len(r.NotUndone) > 0
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/round"
@@ -247,15 +246,4 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 // stale refuses a saved plan that would no longer have the planned result.
 func stale() error {
 	return fmt.Errorf("%w: this host or its applied state has changed since", executor.ErrStale)
-}
-
-// unsaved are targets of which no plan could be made or saved.
-func unsaved(all map[string]round.Outcome) int {
-	n := 0
-	for _, o := range all {
-		if o.Status != fanout.OK && o.Status != fanout.Changed {
-			n++
-		}
-	}
-	return n
 }

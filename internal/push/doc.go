@@ -1,0 +1,25 @@
+// Package push performs a rollout from a workstation, without a hub: the workstation changes the targets wave by
+// wave, checks them, and returns them to their previous state if too many fail.
+//
+//	m := push.New(push.Order{Strategy: strategy, Content: revision.Digest, Targets: names})
+//	d := push.Driver{Machine: m, Log: log, Do: do, Now: time.Now, Tick: tick}
+//	phase, err := d.Run(ctx)
+//
+// Package fleet/rollout decides, with the same strategies as in hubs. Machine is pure: it adds the knowledge about the
+// targets and returns tasks. Driver performs the tasks and stores the log before it starts them.
+//
+// # Meaning
+//
+//   - The change of the rollout is the content of the repository: a target has it or not.
+//   - First, each target is planned. A target without changes does not take part. A target without contact is planned
+//     again every 15 seconds; until then it is pending.
+//   - A target is healthy if its run and its checks succeeded. Its checks are repeated until the rollout ends. A failed
+//     check or a lost connection counts as in a rollout of a hub.
+//   - A target returns by a rollback to its state before the rollout. If another run followed, it is not rolled back,
+//     and counts as failed. A target on which nothing was applied before keeps the change.
+//   - An interrupted rollout starts no further task. The same order with the same content continues from the log. A
+//     rollout that paused continues only with Order.Resume: the failures up to then count as accepted.
+//   - An order with other content, another strategy or other targets is a new rollout.
+//   - A rollout is exclusive for a repository on a workstation, and not between workstations: hosts only permit one run
+//     at a time.
+package push

@@ -1,0 +1,111 @@
+package push
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// lane is the only lane of rollouts without a hub.
+const lane = "push"
+
+// Machine decides the tasks of one rollout. It has no clock and performs nothing: the same calls return the same tasks.
+// It is not safe for concurrent use.
+type Machine struct {
+	order   Order
+	state   *rollout.State
+	targets map[rollout.ID]*target
+	records []Record // that Next has not returned yet
+	stopped bool
+	up      int64 // time of the first Next
+}
+
+// New returns the machine of an order. To continue a rollout, fold its log first, without Begin.
+func New(o Order) *Machine {
+	m := &Machine{order: o, state: rollout.NewState(), targets: map[rollout.ID]*target{}}
+	for _, name := range o.Targets {
+		m.targets[rollout.ID(name)] = &target{}
+	}
+	return m
+}
+
+// Continues reports whether a log belongs to a rollout of an order that has not ended.
+func Continues(o Order, log []Record) bool {
+	if len(log) == 0 || log[0].Begin == nil {
+		return false
+	}
+	was, want := *log[0].Begin, o.begin()
+	if was.Strategy != want.Strategy || was.Content != want.Content || !slices.Equal(was.Targets, want.Targets) {
+		return false
+	}
+	m := New(o)
+	m.Fold(log)
+	r := m.Rollout()
+	return r == nil || !r.Phase.Final()
+}
+
+// Fold continues with a log.
+func (m *Machine) Fold(log []Record) {
+	for _, r := range log {
+		switch {
+		case r.Event != nil:
+			m.state.Fold(*r.Event)
+		case r.Base != nil && m.targets[rollout.ID(r.Base.Target)] != nil:
+			m.targets[rollout.ID(r.Base.Target)].base = &r.Base.Run
+		}
+	}
+}
+
+// Rollout returns the rollout, or nil if there is none yet. The caller must not change it.
+func (m *Machine) Rollout() *rollout.Rollout {
+	if all := m.state.All(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// Stop starts no further task.
+func (m *Machine) Stop() { m.stopped = true }
+
+// Finished reports whether nothing happens any more: all tasks have ended, and the rollout has ended, is paused, is
+// stopped, or is not necessary.
+func (m *Machine) Finished() bool {
+	r := m.Rollout()
+	switch {
+	case m.running() > 0:
+		return false
+	case m.stopped:
+		return true
+	case r == nil:
+		return m.tried() && !m.wanted()
+	}
+	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume
+}
+
+// running returns the number of tasks in progress.
+func (m *Machine) running() (n int) {
+	for _, t := range m.targets {
+		n += one(t.task != "")
+	}
+	return n
+}
+
+// tried reports whether each target was planned once, or had no contact.
+func (m *Machine) tried() bool {
+	for _, t := range m.targets {
+		if !t.planned && t.next == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// wanted reports whether a target lacks the content.
+func (m *Machine) wanted() bool {
+	for _, t := range m.targets {
+		if t.changes {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/round"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/waves"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// planner plans on one target.
+type planner func(context.Context, *cli.Member, executor.Executor) (*seen, error)
+
+// applyInWaves performs a rollout, or continues it.
+func applyInWaves(ctx context.Context, cr *cli.TargetSet, c *cobra.Command, f applyFlags, o executor.Options) error {
+	look := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags)))
+	check := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, true, f.viewFlags)))
+	return waves.Rollout{Targets: cr, Strategy: f.rollout, Resume: f.resume,
+		Plan:  look.once(cr),
+		Apply: look.apply(cr),
+		Check: check.check(cr),
+		Return: func(ctx context.Context, x executor.Executor, run int) round.Outcome {
+			return returnTo(ctx, cr, x, o, run)
+		},
+		Ask: func(ctx context.Context, question string) error {
+			if f.yes {
+				return nil
+			}
+			_, _, err := approvePlans(ctx, cr, f.RunFlags, question, look)
+			return err
+		}}.Run(ctx)
+}
+
+// once plans a target. The plan that the user approved is used once.
+func (look planner) once(cr *cli.TargetSet) func(context.Context, *cli.Member, executor.Executor) (*plan.Plan,
+	round.Outcome) {
+	return func(ctx context.Context, m *cli.Member, x executor.Executor) (*plan.Plan, round.Outcome) {
+		s, _ := m.Work.(*seen)
+		m.Work = nil
+		if s == nil {
+			var err error
+			if s, err = look(ctx, m, x); err != nil {
+				return nil, cli.Failed(err)
+			}
+		}
+		return s.plan, outcomeOfPlan(cr, s.plan, "", viewFlags{})
+	}
+}
+
+func (look planner) apply(cr *cli.TargetSet) waves.Operation {
+	return func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
+		s, err := look(ctx, m, x)
+		if err != nil {
+			return cli.Failed(err)
+		}
+		rep, err := applyOne(ctx, m, x, s)
+		return outcomeOfRun(cr, "Applied", rep, s.plan, err)
+	}
+}
+
+// check runs the checks of a target. They run also if nothing changes.
+func (look planner) check(cr *cli.TargetSet) waves.Operation {
+	return func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
+		s, err := look(ctx, m, x)
+		if err != nil {
+			return cli.Failed(err)
+		}
+		if !s.plan.Empty() {
+			return cli.Failed(fmt.Errorf("the target was changed since the rollout applied it: %s",
+				render.Style{}.Summary(s.plan)))
+		}
+		rep, err := applyOne(ctx, m, x, s)
+		return outcomeOfRun(cr, "Checked", rep, s.plan, err)
+	}
+}
+
+// returnTo rolls a target back.
+func returnTo(ctx context.Context, cr *cli.TargetSet, x executor.Executor, o executor.Options, run int) round.Outcome {
+	req := executor.RollbackRequest{To: run, CrossIrreversible: o.CrossIrreversible}
+	p, err := x.PlanRollback(ctx, req)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	rep, err := x.Rollback(ctx, req, p, o, func(executor.Event) {})
+	return outcomeOfRun(cr, "Rolled back", rep, p, err)
+}

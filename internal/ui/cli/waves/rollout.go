@@ -1,0 +1,46 @@
+// Package waves performs a rollout on the targets of a command, and shows it:
+//
+//	w := waves.Rollout{Targets: set, Strategy: "careful", Plan: plan, Apply: apply, Check: check, …}
+//	err := w.Run(ctx)
+//
+// Package push decides. The command gives the operations on one target.
+package waves
+
+import (
+	"context"
+	"sync"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/round"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// Operation is an operation on one target.
+type Operation func(context.Context, *cli.Member, executor.Executor) round.Outcome
+
+// Rollout is a rollout of the repository. All fields except Resume must be set.
+type Rollout struct {
+	Targets  *cli.TargetSet
+	Strategy string // the name
+	Resume   bool   // continue although it paused
+	// Plan compares a target with the repository.
+	Plan func(context.Context, *cli.Member, executor.Executor) (*plan.Plan, round.Outcome)
+	// Apply applies the repository and runs the checks. Check makes no repairs, and fails if the target
+	// differs.
+	Apply, Check Operation
+	// Return rolls back to a run.
+	Return func(ctx context.Context, x executor.Executor, run int) round.Outcome
+	// Ask shows the plans before a new rollout, and asks the user.
+	Ask func(ctx context.Context, question string) error
+}
+
+// performed is a rollout in progress.
+type performed struct {
+	Rollout
+	cr    *cli.TargetSet
+	mutex sync.Mutex
+	last  map[string]round.Outcome // of the last task of each target, without successful checks
+	// failed are the outcomes of tasks that failed on a target with contact, except rollbacks.
+	failed map[string]round.Outcome
+}

@@ -1,0 +1,101 @@
+package waves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/fleet/rollout/declared"
+	"fettle.dev/fettle/internal/hint"
+	"fettle.dev/fettle/internal/push"
+	"fettle.dev/fettle/internal/round"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// Run performs a new rollout, or continues the last one if it has the same content, targets and strategy.
+func (r Rollout) Run(ctx context.Context) error {
+	strategy, err := r.strategy()
+	if err != nil {
+		return err
+	}
+	file := cli.RolloutFile(r.Targets.Session.Printer, r.Targets.Source)
+	if file == "" {
+		return cli.Refuse("Set HOME or XDG_STATE_HOME", "cannot keep the log of the rollout: there is no directory for it")
+	}
+	log, err := push.OpenLog(file)
+	if err != nil {
+		return hint.With(err, "Wait until the other process ends")
+	}
+	defer func() { _ = log.Close() }()
+	order := push.Order{Strategy: strategy, Content: r.Targets.Source.Rev.Digest, Cause: causeOf(r.Targets.Source.Rev),
+		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
+	m, err := r.begin(ctx, log, order)
+	if err != nil {
+		return err
+	}
+	p := &performed{Rollout: r, cr: r.Targets, last: map[string]round.Outcome{}, failed: map[string]round.Outcome{}}
+	return p.run(ctx, m, log)
+}
+
+// strategy returns a strategy of the repository, or a built-in one.
+func (r Rollout) strategy() (rollout.Strategy, error) {
+	all, ds := compile.Ask(r.Targets.Session.App.Language.Queries,
+		compile.StrategiesQuery{About: r.Targets.Source.About()})
+	if err := ds.Err(); err != nil {
+		return rollout.Strategy{}, err
+	}
+	ids := map[string]fleet.TargetID{}
+	for _, n := range r.Targets.Names {
+		ids[n] = fleet.TargetID(n)
+	}
+	if s, ok := declared.Named(all, r.Strategy, ids); ok {
+		return s, nil
+	}
+	names := []string{"careful", "at-once"}
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return rollout.Strategy{}, cli.Misused(cli.Refuse(
+		"Use one of: "+strings.Join(slices.Sorted(slices.Values(names)), ", "),
+		fmt.Sprintf("cannot find the strategy %q: no rollout block of the repository has this name", r.Strategy)))
+}
+
+// begin returns the machine of a new or continued rollout.
+func (r Rollout) begin(ctx context.Context, log *push.Log, o push.Order) (*push.Machine, error) {
+	m := push.New(o)
+	if push.Continues(o, log.Records) {
+		r.Targets.Session.Printf("Continuing the rollout of %s.\n", o.Cause)
+		m.Fold(log.Records)
+		return m, nil
+	}
+	if o.Resume {
+		return nil, cli.Refuse("Omit --resume: a new rollout begins",
+			"cannot resume: there is no paused rollout of this content with this strategy and these targets")
+	}
+	if err := r.Ask(ctx, fmt.Sprintf("Apply these plans in waves, with the strategy %s?", o.Strategy.Name)); err != nil {
+		return nil, err
+	}
+	return m, log.Begin(o)
+}
+
+// run performs the rollout and shows its events.
+func (p *performed) run(ctx context.Context, m *push.Machine, log *push.Log) error {
+	p.cr.Changes, p.cr.Acts = true, true
+	interrupts, release := p.cr.Session.Interrupts()
+	defer release()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	d := push.Driver{Machine: m, Store: log.Append, Do: p.do, Now: p.cr.Session.App.Now, Tick: tick.C,
+		Interrupts: interrupts, Observe: func(e rollout.Event) { show(p.cr.Session, m.Rollout(), e) }}
+	err := d.Run(ctx)
+	if err != nil && !errors.Is(err, push.ErrInterrupted) {
+		return err
+	}
+	return p.finish(m.Rollout(), err != nil)
+}
