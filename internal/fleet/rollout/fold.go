@@ -30,6 +30,9 @@ func (s *State) Fold(e Event) {
 			s.hold(r)
 		}
 	}
+	if r != nil && r.Phase.Final() {
+		s.ended(r.ID)
+	}
 }
 
 func (s *State) create(e Event) {
@@ -40,6 +43,7 @@ func (s *State) create(e Event) {
 		}
 	}
 	s.Rollouts[r.ID] = r
+	s.begun(r)
 	s.next = max(s.next, number(r.ID)+1)
 }
 

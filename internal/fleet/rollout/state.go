@@ -15,6 +15,7 @@ type place struct {
 // State is the state after all events so far. It is not safe for concurrent use.
 type State struct {
 	Rollouts map[string]*Rollout
+	open     []*Rollout // the part of Rollouts that has not ended, oldest first
 	// Stable contains the content of the last completed rollout, by lane and part.
 	stable map[string]map[string]string
 	// held contains the rollout whose breach holds a content back.
@@ -38,16 +39,24 @@ func (s *State) Stable(lane, part string) (digest string, ok bool) {
 	return digest, ok
 }
 
-// Open returns the rollouts that have not ended, oldest first.
-func (s *State) Open() []*Rollout {
-	var out []*Rollout
-	for _, r := range s.Rollouts {
-		if !r.Phase.Final() {
-			out = append(out, r)
+// Open returns the rollouts that have not ended, oldest first. The caller must not modify the result.
+func (s *State) Open() []*Rollout { return s.open }
+
+// begun adds a rollout to the open ones, and ended removes it. Both replace the list, because a caller may still
+// use the old one.
+func (s *State) begun(r *Rollout) {
+	s.ended(r.ID)
+	s.open = append(slices.Clone(s.open), r)
+}
+
+func (s *State) ended(id string) {
+	var left []*Rollout
+	for _, r := range s.open {
+		if r.ID != id {
+			left = append(left, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Rollout) int { return number(a.ID) - number(b.ID) })
-	return out
+	s.open = left
 }
 
 // free reports whether a change is the stable content of its part, which targets may have at any time.
