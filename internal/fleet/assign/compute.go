@@ -239,7 +239,9 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 		if give, d.grant = c.grant(d.was, give); give.Target == "" {
 			return fleet.Assignment{}, false
 		}
-		give = d.outside(give)
+		if kept := d.outside(give); !kept.Same(give) {
+			give, d.grant = kept, "" // the window is the reason
+		}
 		d.waits = !give.Same(*d.want)
 		d.want = &give
 	}

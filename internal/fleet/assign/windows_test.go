@@ -37,6 +37,9 @@ func TestWindows(t *testing.T) {
 	if !strings.Contains(why, `outside the window "nights", which opens at 1970-01-01 02:00 UTC`) {
 		t.Errorf("web1: %s", why)
 	}
+	if strings.Contains(why, "without delay") {
+		t.Errorf("web1 waits: %s", why)
+	}
 	in := p.state.Input(7200, p.revisions)
 	if out := assign.Compute(in); len(out.Assignments) != 3 || out.Next != 10800 || len(out.Assignments[0].Windows) != 1 {
 		t.Errorf("inside: %+v", out)
