@@ -20,7 +20,7 @@ func (s *State) Fold(e Event) {
 		s.end(r, e)
 	case e.Kind == Released:
 		s.unhold(r)
-		r.released = true
+		r.released = !r.Phase.Final()
 	case e.Target != "":
 		r.member(e)
 		s.skip(r, e)
@@ -76,6 +76,7 @@ func (s *State) end(r *Rollout, e Event) {
 	case Aborted:
 		s.hold(r)
 	}
+	r.released, r.grants = false, nil // snapshots contain ended rollouts without them
 }
 
 // fold applies an event about the whole rollout.
