@@ -93,6 +93,9 @@ func assigned(list []Module) []fleet.Assigned {
 	return out
 }
 
+// Revisions returns the compiled commits of the last computation. The caller must not modify them.
+func (o Output) Revisions() map[string]Contents { return o.in.Revisions }
+
 // ContentDigests returns the digests of all content in the revisions of the last computation.
 func (o Output) ContentDigests() map[string]bool {
 	out := map[string]bool{}

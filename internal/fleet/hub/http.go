@@ -55,7 +55,8 @@ func apiTable(h *Hub) *api.Table {
 }
 
 func (h *Hub) rolloutService() rollouts.Service {
-	return rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events}
+	return rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events,
+		Preview: h.leader.Preview}
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on

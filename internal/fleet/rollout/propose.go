@@ -12,7 +12,7 @@ func (t *turn) propose() {
 	}
 	lanes = t.proposals()
 	for _, lane := range sortedLanes(lanes) {
-		if slices.ContainsFunc(lanes[lane], t.changeable) {
+		if t.w.Eager || slices.ContainsFunc(lanes[lane], t.changeable) {
 			t.create(lane, lanes[lane])
 		}
 	}

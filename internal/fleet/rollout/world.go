@@ -53,6 +53,8 @@ type World struct {
 	// OpenFor returns the time in seconds from one time to another in which the windows of a target are open. It need
 	// not be more than enough. nil means that there are no windows.
 	OpenFor func(id ID, from, to, enough int64) int64
+	// Eager means that a rollout begins although none of its targets can be changed, which is for previews.
+	Eager bool
 	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
 	Cause func(lane string) string
 	// Author returns the author of changes in a lane as git shows it, and the user of the hub with this name, or "". nil

@@ -11,7 +11,7 @@ type RolloutID struct {
 }
 
 func ofRollouts() []Row {
-	return []Row{Rollouts().Row, Rollout().Row, OrderRollout().Row,
+	return []Row{Rollouts().Row, PlanRollouts().Row, Rollout().Row, OrderRollout().Row,
 		ApproveRollout().Row, JudgeRollout().Row}
 }
 
@@ -41,4 +41,10 @@ func ApproveRollout() (r Route[RolloutID, document.GateApprovalRequest, document
 func JudgeRollout() (r Route[RolloutID, document.VerdictRequest, document.Done]) {
 	return r.post(access.Operate, "/v1/rollouts/{rollout}/verdict",
 		"Report the verdict of a webhook gate about the current wave of a rollout")
+}
+
+// PlanRollouts returns the rollouts that a commit would cause.
+func PlanRollouts() (r Route[None, document.RolloutPlanRequest, document.RolloutPlan]) {
+	return r.post(access.Read, "/v1/rollouts/plan",
+		"Show what a compiled repository would change in the fleet, without a change").readOnly()
 }

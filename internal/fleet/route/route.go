@@ -45,13 +45,15 @@ type Row struct {
 	Upgrade bool
 	// Plain means that the answer is text.
 	Plain bool
+	// ReadOnly means that the route changes nothing, although its requests have a body.
+	ReadOnly bool
 }
 
 // Name returns the method and the path, such as "GET /v1/targets".
 func (r Row) Name() string { return r.Method + " " + r.Path }
 
 // Changes reports whether a route changes something, so that it is audited.
-func (r Row) Changes() bool { return r.Method != "GET" }
+func (r Row) Changes() bool { return r.Method != "GET" && !r.ReadOnly }
 
 // NewIn returns a pointer to a new value of the type of In, which must not be nil.
 func (r Row) NewIn() any { return reflect.New(reflect.TypeOf(r.In)).Interface() }
@@ -67,6 +69,12 @@ func (r Route[A, In, Out]) post(right access.Right, path, does string) Route[A, 
 // plain is the type of routes whose answer is text.
 func (r Route[A, In, Out]) plain() Route[A, In, Out] {
 	r.Plain = true
+	return r
+}
+
+// readOnly is the type of routes that need a document in the request, and change nothing.
+func (r Route[A, In, Out]) readOnly() Route[A, In, Out] {
+	r.ReadOnly = true
 	return r
 }
 

@@ -22,8 +22,10 @@ import (
 
 // Limits of one request.
 const (
-	MaxBody  = 24 << 10         // bytes; a request must fit into a record of the audit log
-	Patience = 30 * time.Second // limit for an answer, except for streams
+	MaxBody = 24 << 10 // bytes; a request must fit into a record of the audit log
+	// MaxQuestion is the limit for requests that change nothing, which are not recorded.
+	MaxQuestion = 16 << 20
+	Patience    = 30 * time.Second // limit for an answer, except for streams
 )
 
 // Handler answers requests. Table, Authenticate and Now must be set.
@@ -240,7 +242,11 @@ func (c *call) read() error {
 				fmt.Sprintf("the parameter %q is unknown, or is repeated too often", name), "List them: GET /v1/openapi.json")
 		}
 	}
-	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)
+	limit := int64(MaxBody)
+	if c.route.ReadOnly {
+		limit = MaxQuestion
+	}
+	body := http.MaxBytesReader(c.w, c.r.Body, limit)
 	if c.route.In == nil {
 		if n, _ := io.CopyN(io.Discard, body, 1); n > 0 {
 			return fail(http.StatusBadRequest, "The request has a body", c.route.Name()+" accepts no body", "Omit the body")
@@ -254,7 +260,7 @@ func (c *call) read() error {
 	text, err := io.ReadAll(body)
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
-		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", MaxBody),
+		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", limit),
 			"Send a smaller request")
 	}
 	c.in = c.route.NewIn()

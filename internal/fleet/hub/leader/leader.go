@@ -11,13 +11,15 @@ import (
 type Leader struct {
 	Config
 
+	previews chan struct{} // has a value while Preview computes
+
 	mu   sync.Mutex
 	term *term // nil while another hub leads
 	out  assign.Output
 }
 
 // New returns a leader that does not lead yet.
-func New(c Config) *Leader { return &Leader{Config: c} }
+func New(c Config) *Leader { return &Leader{Config: c, previews: make(chan struct{}, 1)} }
 
 func (l *Leader) current() *term {
 	l.mu.Lock()

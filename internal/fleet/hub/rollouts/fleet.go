@@ -23,6 +23,8 @@ type Fleet struct {
 	Observed *Observed
 	// User returns the only user of the hub who has one of the names, or "".
 	User func(names []string) string
+	// Eager is World.Eager.
+	Eager bool
 }
 
 // lane returns the name of the lane of a target, or "" if its changes do not wait for rollouts.

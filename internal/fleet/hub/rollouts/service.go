@@ -21,6 +21,13 @@ type Service struct {
 	Now     func() time.Time
 	Targets *records.Mirror[fleet.Target]
 	Events  events.Recorder
+	// Preview implements PlanRollouts.
+	Preview func(context.Context, document.RolloutPlanRequest) (document.RolloutPlan, error)
+}
+
+// PlanRollouts returns the rollouts that a compiled commit would cause.
+func (s Service) PlanRollouts(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
+	return s.Preview(ctx, r)
 }
 
 // Rollouts returns all rollouts, the newest first.

@@ -16,7 +16,7 @@ type world struct {
 }
 
 func (f Fleet) world(all []assign.Desired) world {
-	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up}}
+	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up, Eager: f.Eager}}
 	names, depends := map[string]fleet.TargetID{}, f.dependences(all)
 	online, known := 0, 0
 	for _, d := range all {

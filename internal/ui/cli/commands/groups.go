@@ -46,7 +46,7 @@ func ofFleet(hub *fleetcmd.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
-		fleetcmd.NewEvents, fleetcmd.NewJob, fleetcmd.NewRollout, fleetcmd.NewRequest, fleetcmd.NewCert,
+		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, fleetcmd.NewRequest, fleetcmd.NewCert,
 		fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }
@@ -72,5 +72,12 @@ func others() cli.Group {
 func moduleCommand(s *cli.Session) *cobra.Command {
 	c := repository.NewModule(s)
 	c.AddCommand(fleetcmd.NewModuleHistory(s))
+	return c
+}
+
+// rolloutCommand builds the command rollout: a plan needs the repository, and the rest only the hub.
+func rolloutCommand(s *cli.Session) *cobra.Command {
+	c := fleetcmd.NewRollout(s)
+	c.AddCommand(repository.NewRolloutPlan(s))
 	return c
 }

@@ -59,6 +59,7 @@ func documents() map[string]any {
 		document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{},
 		document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
 		document.RolloutPageFormat: document.RolloutPage{}, document.RolloutFormat: document.RolloutDetail{},
+		"fettle.rolloutplan/1": repository.RolloutPlanDoc{},
 	}
 }
 

@@ -36,18 +36,25 @@ type exampleTarget struct {
 
 // diffFleet compares every target of either revision.
 func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, doc FleetDiffDoc) error {
-	in, err := s.Input(ctx, sides[1].Tree, "")
+	g, err := fleetChanges(ctx, s, sides)
 	if err != nil {
 		return err
 	}
-	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
-	if s.App.Language.Diff == nil || !diffTogether(s.Printer, sides, in, g) {
-		if err := diffApart(s, sides, in, g); err != nil {
-			return err
-		}
-	}
 	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.seen, g.sorted()
 	return showFleetDiff(s.Printer, doc)
+}
+
+// fleetChanges compares all targets of both sides.
+func fleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) (*fleetGroups, error) {
+	in, err := s.Input(ctx, sides[1].Tree, "")
+	if err != nil {
+		return nil, err
+	}
+	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
+	if s.App.Language.Diff == nil || !diffTogether(s.Printer, sides, in, g) {
+		err = diffApart(s, sides, in, g)
+	}
+	return g, err
 }
 
 // diffTogether compares two revisions that are compiled at once. It returns false after an error; g

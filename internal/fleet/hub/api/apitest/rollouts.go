@@ -51,3 +51,14 @@ func (Rollouts) OrderRollout(_ context.Context, c rollout.Command) error {
 	}
 	return fmt.Errorf("%w: %s", rollout.ErrNoRollout, c.Rollout)
 }
+
+// PlanRollouts implements api.Rollouts. The commit changes the module web of web1 and web2.
+func (Rollouts) PlanRollouts(_ context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
+	return document.RolloutPlan{Format: document.RolloutPlanFormat, Branch: "main",
+		Head: "2222222222bb", Commit: r.Commit, Rollouts: []document.PlannedRollout{{Strategy: "careful",
+			Cause: "commit " + r.Commit, Parts: []string{"modules/web"}, WorstCase: 1, OnBreach: "rollback",
+			Waves: []document.PlannedWave{{Name: "first", Targets: []string{"web1"}, MaxUnavailable: 1},
+				{Name: "rest", Targets: []string{"web2"}, MaxUnavailable: 1}},
+			Supersedes: []document.PlannedSuperseded{{Rollout: "r2", Targets: 2, Ends: true}}}},
+		AtOnce: []document.PlannedTargets{}, Waiting: []document.PlannedTargets{}, Needs: []document.PlannedNeed{}}, nil
+}

@@ -1,0 +1,75 @@
+package leader
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+)
+
+// noCommit is the commit of files without a commit.
+const noCommit = "without a commit"
+
+// Preview returns the rollouts that a compiled commit would cause. It works on each hub, and changes nothing. The
+// commit counts as signed by the signer of the newest assignment.
+func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
+	var none document.RolloutPlan
+	select {
+	case l.previews <- struct{}{}:
+		defer func() { <-l.previews }()
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	var c assign.Compiled
+	if err := json.Unmarshal(r.Compiled, &c); err != nil {
+		return none, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot read the compiled repository: " + err.Error(),
+			Hint: "Use the version of fettle that the hub has"}
+	}
+	in, known := l.input()
+	if !known {
+		return none, &api.Refusal{Status: http.StatusConflict, Why: "this hub has not read the branch of the fleet yet",
+			Hint: "Try again. See the state of the repository: fettle status --fleet"}
+	}
+	targets, err := l.Observe(ctx)
+	if err != nil {
+		return none, err
+	}
+	head, commit := in.Refs[in.Branch].Commit, cmp.Or(r.Commit, noCommit)
+	contents := c.Contents(fleet.Revision{Repository: l.Repository.Repository().Name, Commit: commit, Time: r.Time,
+		Subject: r.Subject, Signer: assign.LastSigner(in.Previous)}, in.Targets)
+	in.Refs[in.Branch], in.Revisions[commit] = assign.Ref{Commit: commit}, contents
+	f := rollouts.Fleet{Now: in.Now, Branch: in.Branch, Head: contents, Targets: targets,
+		Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
+	for _, module := range rollouts.ReadyModules(contents) {
+		if f.Ready[module], err = l.Ready(ctx, module); err != nil {
+			return none, err
+		}
+	}
+	plan, err := l.Rollouts.Preview(ctx, f, in)
+	plan.Head, plan.Commit = head, r.Commit
+	return plan, err
+}
+
+// input returns the input of a computation on any hub. Only the hub that leads has the compiled commits of pins.
+func (l *Leader) input() (in assign.Input, known bool) {
+	branch := l.Repository.Repository().Branch
+	_, _, known = l.Records.Refs.Get(records.RefKey(branch))
+	epoch, _, _ := l.Records.Epochs.Get(records.EpochKey)
+	s := assign.NewState(epoch.Number, branch)
+	l.tellAll(s.Fold)
+	l.mu.Lock()
+	revisions := l.out.Revisions()
+	l.mu.Unlock()
+	if revisions = maps.Clone(revisions); revisions == nil {
+		revisions = map[string]assign.Contents{}
+	}
+	return s.Input(l.Now().Unix(), revisions), known
+}
