@@ -245,6 +245,7 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 		d.waits = !give.Same(*d.want)
 		d.want = &give
 	}
+	c.explain(d)
 	floor := c.in.MinimumGenerations[d.target.ID]
 	old := fleet.Have{}
 	if d.was != nil {
@@ -269,6 +270,16 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 	}
 	d.issued = give.Generation
 	return give, true
+}
+
+// explain finds the reason of the rollout for a target that also has another reason to wait, such as a freeze.
+func (c *computation) explain(d *decision) {
+	if d.kept == "" || d.asked == nil || c.in.Plan == nil {
+		return
+	}
+	if give, why := c.grant(d.was, *d.asked); !give.Same(*d.asked) {
+		d.grant = why
+	}
 }
 
 // above reports whether an agent has a newer assignment than the hub issued.

@@ -29,16 +29,15 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 		}
 		m := r.Members[id]
 		switch {
-		case m == nil || m.State == MemberLeft || m.State == MemberReturned:
+		case m == nil || m.State == MemberLeft:
 			return fmt.Sprintf("it waits for the end of the rollout %s, which began before the target needed the change", r.ID)
 		case r.Phase != Active:
-			return fmt.Sprintf("the rollout %s is %s: %s", r.ID, r.Phase, r.Why)
+			return r.stoppedText()
 		case m.Wave > r.Wave && r.Waits() != "":
 			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave %s %s", r.Plan.Waves[m.Wave].Name,
 				r.ID, r.Plan.Waves[r.Wave].Name, r.Waits())
 		case m.Wave > r.Wave:
-			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave is %s", r.Plan.Waves[m.Wave].Name,
-				r.ID, r.Plan.Waves[r.Wave].Name)
+			return r.laterText(m.Wave)
 		}
 		return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
 			r.Plan.Waves[m.Wave].Name)

@@ -29,7 +29,7 @@ func TestReasons(t *testing.T) {
 		}
 	}
 	f.command(t, rollout.ToPause, "")
-	if got := why(last); got != "the rollout r2 is paused: a test" {
+	if got := why(last); got != "the rollout r2 is paused by jane: a test" {
 		t.Error(got)
 	}
 	f.command(t, rollout.ToResume, "")
@@ -50,7 +50,7 @@ func TestReasonsOfTwoRollouts(t *testing.T) {
 	for want, c := range map[string]struct {
 		lane, part, digest string
 	}{
-		"it is in the wave rest of the rollout r3, and the current wave is first": {"main", "db", "d1"},
+		"it is in the wave rest of the rollout r3, and the current wave is first (0 of 1 ready)": {"main", "db", "d1"},
 		"it waits for a rollout": {"next", "web", "w2"},
 	} {
 		if _, got := f.s.Allowed(last, c.lane, rollout.Change{Part: c.part, Digest: c.digest}); got != want {

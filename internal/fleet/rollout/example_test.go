@@ -24,6 +24,6 @@ func Example() {
 	// Output:
 	// created ""
 	// granted "a"
-	// false it is in the wave rest of the rollout r1, and the current wave is first
+	// false it is in the wave rest of the rollout r1, and the current wave is first (0 of 1 ready)
 	// at most 1 of 3 targets fail before the rollout stops
 }

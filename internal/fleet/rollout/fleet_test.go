@@ -114,6 +114,7 @@ func (f *fleet) step(seconds int64) {
 	if again := f.s.Decide(w, f.now); len(again) > 0 {
 		f.tell("decided again: %+v", again)
 	}
+	f.explained(w)
 	f.publish()
 	for range seconds {
 		f.now++

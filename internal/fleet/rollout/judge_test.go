@@ -2,7 +2,9 @@ package rollout_test
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
@@ -193,3 +195,24 @@ func (f *fleet) adopted(plan *rollout.Plan) {
 		}
 	}
 }
+
+// explained checks that each host without a change has a reason: a rollout, or an obstacle on the host.
+func (f *fleet) explained(w rollout.World) {
+	for id, h := range f.hosts {
+		for _, c := range f.wants(h) {
+			if allowed, _ := f.s.Permits(id, w.Targets[id], c); allowed {
+				continue
+			}
+			why := f.s.Reason(id, w.Targets[id], c)
+			obstacle := !h.online || h.hold != "" || len(w.Targets[id].Waits) > 0
+			if why == "" || strings.HasSuffix(why, ": ") || !namesRollout.MatchString(why) && !obstacle {
+				f.tell("%s waits for %v, and the reason is %q", id, c, why)
+			}
+			if !h.online && !strings.Contains(why, "no contact") || !strings.Contains(why, h.hold) {
+				f.tell("%s waits for %v with an obstacle, and the reason is %q", id, c, why)
+			}
+		}
+	}
+}
+
+var namesRollout = regexp.MustCompile(`rollout r[0-9]+`)

@@ -48,9 +48,9 @@ func FlagsOf() map[string][]string {
 	out := map[string][]string{
 		"init": join(doc, []string{"chdir"}), "fmt": join(doc, []string{"chdir"}),
 		"validate": join(doc, CompileFlags(), target), "diff": join(doc, CompileFlags(), target, []string{"via"}),
-		"compile": join(doc, CompileFlags(), target, []string{"via"}),
-		"test":    join(doc, readFlags(), []string{"rev", "identity", "root"}),
-		"docs":    join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),
+		"compile": join(doc, CompileFlags(), target, []string{"via"}), "rollout plan": join(doc, CompileFlags()),
+		"test": join(doc, readFlags(), []string{"rev", "identity", "root"}),
+		"docs": join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),
 		"generate":       join(doc, readFlags(), target, place, []string{"var", "identity"}),
 		"lookup refresh": join(doc, readFlags(), []string{"identity", "root"}), "lookup status": join(doc, readFlags()),
 		"module list": join(doc, readFlags(), []string{"rev"}), "module add": join(doc, readFlags()), "module update": join(doc, readFlags()),

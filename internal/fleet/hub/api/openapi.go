@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 
@@ -125,6 +126,9 @@ func words(t reflect.Type) []any {
 
 // of returns the schema of a type. A struct is defined once and referenced by its name.
 func (w schemas) of(t reflect.Type) map[string]any {
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return map[string]any{}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.of(t.Elem())

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
@@ -16,7 +15,7 @@ import (
 )
 
 // noCommit is the commit of files without a commit.
-const noCommit = "without a commit"
+const noCommit = "(no commit)"
 
 // Preview returns the rollouts that a compiled commit would cause. It works on each hub, and changes nothing. The
 // commit counts as signed by the signer of the newest assignment.
@@ -30,12 +29,12 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 	}
 	var c assign.Compiled
 	if err := json.Unmarshal(r.Compiled, &c); err != nil {
-		return none, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot read the compiled repository: " + err.Error(),
+		return none, &api.Refusal{Status: api.BadRequest, Why: "cannot read the compiled repository: " + err.Error(),
 			Hint: "Use the version of fettle that the hub has"}
 	}
 	in, known := l.input()
 	if !known {
-		return none, &api.Refusal{Status: http.StatusConflict, Why: "this hub has not read the branch of the fleet yet",
+		return none, &api.Refusal{Status: api.Conflict, Why: "this hub has not read the branch of the fleet yet",
 			Hint: "Try again. See the state of the repository: fettle status --fleet"}
 	}
 	targets, err := l.Observe(ctx)
@@ -55,6 +54,11 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 	}
 	plan, err := l.Rollouts.Preview(ctx, f, in)
 	plan.Head, plan.Commit = head, r.Commit
+	for i := range plan.Rollouts {
+		if r.Commit == "" {
+			plan.Rollouts[i].Cause = "files without a commit"
+		}
+	}
 	return plan, err
 }
 

@@ -39,7 +39,7 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	case isNew && (!ok || missing != ""):
 		return fleet.Assignment{}, cmp.Or(why, missing)
 	case missing != "":
-		return *was, missing
+		return *was, missing + ": " + why
 	}
 	give = want
 	give.Root, give.Modules = root, ordered(has, want, was)

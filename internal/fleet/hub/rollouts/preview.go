@@ -145,8 +145,11 @@ func (p *preview) changes(d assign.Desired, now, later groups) {
 			return slices.Contains(r.Plan.Changes, c)
 		})
 		allowed, why := true, "the strategy is at-once"
-		if lane != "" {
-			allowed, why = p.turn.log.state.Allowed(d.Target.ID, lane, c)
+		if target := p.turn.targets[d.Target.ID]; lane != "" {
+			allowed, why = p.turn.log.state.Permits(d.Target.ID, target, c)
+			if !allowed {
+				why = p.turn.log.state.Reason(d.Target.ID, target, c)
+			}
 		}
 		switch {
 		case d.Kept != "":
@@ -181,9 +184,11 @@ func (p *preview) needs() []document.PlannedNeed {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), func(a, b document.PlannedNeed) int {
+	out := slices.AppendSeq([]document.PlannedNeed{}, maps.Keys(all))
+	slices.SortFunc(out, func(a, b document.PlannedNeed) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Needs, b.Needs), cmp.Compare(a.Level, b.Level))
 	})
+	return out
 }
 
 // groups are targets and parts by reason.

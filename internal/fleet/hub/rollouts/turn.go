@@ -19,6 +19,7 @@ type Turn struct {
 	was      map[fleet.TargetID]*fleet.Assignment
 	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
 	waits    bool                        // for the contact of a target
+	targets  map[fleet.TargetID]rollout.Target
 	ended    bool
 }
 
@@ -65,7 +66,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.record(all)
 		t.waits = t.log.state.Waits(w.World)
 	}
-	t.held = t.log.state.Lacking(w.World)
+	t.held, t.targets = t.log.state.Lacking(w.World), w.Targets
 	for _, target := range w.Targets {
 		t.waits = t.waits || waitsForTargets(target)
 	}
@@ -87,7 +88,13 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 		return assign.AtOnce(was, want)
 	}
 	return choice{
-		allowed: func(c rollout.Change) (bool, string) { return s.Permits(want.Target, target, c) },
+		allowed: func(c rollout.Change) (bool, string) {
+			ok, why := s.Permits(want.Target, target, c)
+			if !ok {
+				why = s.Reason(want.Target, target, c)
+			}
+			return ok, why
+		},
 		stable: func(part string) (fleet.Assigned, bool) {
 			d, _ := s.Stable(target.Lane, part)
 			if target.Waits[part] != "" {

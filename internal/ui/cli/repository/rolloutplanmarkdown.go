@@ -42,11 +42,11 @@ func planMarkdown(d RolloutPlanDoc) string {
 func writeOthers(b *strings.Builder, d RolloutPlanDoc) {
 	b.WriteString("\n")
 	for _, p := range d.Plan.AtOnce {
-		fmt.Fprintf(b, "- **At once**, because %s: %s get %s\n", plainMarkdown(p.Reason), plainMarkdown(folded(p.Targets)),
-			plainMarkdown(partNames(p.Parts)))
+		fmt.Fprintf(b, "- **At once** (%s): %s to %s\n", plainMarkdown(p.Reason), plainMarkdown(partNames(p.Parts)),
+			plainMarkdown(folded(p.Targets)))
 	}
 	for _, p := range d.Plan.Waiting {
-		fmt.Fprintf(b, "- **Waiting**, because %s: %s\n", plainMarkdown(p.Reason), plainMarkdown(folded(p.Targets)))
+		fmt.Fprintf(b, "- **Waiting** (%s): %s\n", plainMarkdown(p.Reason), plainMarkdown(folded(p.Targets)))
 	}
 	for _, n := range d.Plan.Needs {
 		fmt.Fprintf(b, "- %s\n", plainMarkdown(needText(n)))
@@ -82,8 +82,8 @@ func classMarkdown(c fleetDiff) string {
 		}
 		b.WriteString(render.Escape(l) + "\n")
 	}
-	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%sdiff\n%s%s%s\n</details>\n", plainMarkdown(folded(c.Targets)),
-		fence, b.String(), more, fence)
+	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%sdiff\n%s%s%s\n</details>\n",
+		plainMarkdown(folded(c.Targets)), fence, b.String(), more, fence)
 }
 
 // plainMarkdown escapes text from commits and targets, so that Markdown shows it as it is.

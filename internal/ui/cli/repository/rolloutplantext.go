@@ -24,7 +24,7 @@ func showRolloutPlan(s *cli.Printer, d RolloutPlanDoc, markdown bool) error {
 		showPlannedRollout(s, r)
 	}
 	for _, p := range d.Plan.AtOnce {
-		s.Printf("\nAt once: %s\n  %s get %s\n", render.Escape(p.Reason), folded(p.Targets), partNames(p.Parts))
+		s.Printf("\nAt once: %s\n  %s: %s\n", render.Escape(p.Reason), folded(p.Targets), partNames(p.Parts))
 	}
 	for _, p := range d.Plan.Waiting {
 		s.Printf("\nWaiting: %s\n  %s\n", render.Escape(p.Reason), folded(p.Targets))
