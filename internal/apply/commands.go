@@ -17,7 +17,8 @@ import (
 func (r *successor) notDone(entries map[addr.Addr]journal.Entry, i int) {
 	c, s := r.plan.Changes[i], r.machine.Status(i)
 	e, had := entries[c.Addr]
-	switch began := s == Stuck || r.effects[i].changed && (s == Failed || s == Undone); {
+	began := s == Stuck || r.effects[i].changed && (s == Failed || s == Undone) || r.cut(i)
+	switch {
 	case !had || !began || !c.Action.Mutates():
 	case c.Action == plan.Remove && s == Stuck: // its undo ran
 		delete(entries, c.Addr)
@@ -28,12 +29,17 @@ func (r *successor) notDone(entries map[addr.Addr]journal.Entry, i int) {
 	}
 }
 
-// interrupted records in the entries of an undone run that the commands are not done which a crash interrupted. The
-// guard of such a command can be unsatisfied, although the command changed the effect of an earlier version.
+// cut reports whether a crash interrupted the command of change i. Its guard can be unsatisfied, although the command
+// changed the effect of an earlier version.
+func (r *successor) cut(i int) bool {
+	return r.effects[i].began && !r.effects[i].changed && r.plan.Changes[i].Action != plan.Remove
+}
+
+// interrupted records in the entries of an undone run that the commands are not done which a crash interrupted.
 func (r *successor) interrupted(entries []journal.Entry) []journal.Entry {
 	out := slices.Clone(entries)
 	for i, c := range r.plan.Changes {
-		if !r.effects[i].began || r.effects[i].changed || c.Action == plan.Remove {
+		if !r.cut(i) {
 			continue
 		}
 		at := slices.IndexFunc(out, func(e journal.Entry) bool { return e.Addr == c.Addr })

@@ -64,6 +64,8 @@ func (w *commandWorld) programs(ctx context.Context, _ *mem.Host, c host.Command
 	case "/bin/m":
 		w.ran++
 		how = w.now.Command
+	case "/bin/no":
+		return host.CommandResult{ExitCode: 1}, nil
 	case "/bin/later":
 		how = w.now.Later
 	}
@@ -160,6 +162,29 @@ func TestInterruptedRuns(t *testing.T) {
 		must(t, lerr)
 		if len(runs) != 1 || runs[0].Outcome != c.want || (err == nil) != (c.want == journal.Succeeded) {
 			t.Errorf("%s: %+v, %v, want %s", c.how, runs, err, c.want)
+		}
+	}
+}
+
+// TestEarlierVersionOfAKilledCommand: a version of a command that a crash interrupted may have changed the effect of an
+// earlier version, which therefore runs again. An unsatisfied guard, and an earlier command that cannot be undone,
+// change nothing.
+func TestEarlierVersionOfAKilledCommand(t *testing.T) {
+	const list = "EXEC m /bin/m timeout=1m\n"
+	for _, before := range []string{"", "EXEC later /bin/later\n"} {
+		for _, guard := range []string{"", " unless=/bin/no"} {
+			for _, how := range []string{"undo", "finish"} {
+				w := newCommandWorld()
+				ok := attempt{Command: "ok", Later: "ok", Policy: "stop", OnCrash: how}
+				_, err := w.attempt(t, list, ok)
+				must(t, err)
+				killed := ok
+				killed.Command = "killed"
+				_, _ = w.attempt(t, before+strings.TrimSpace(list)+" cwd=/"+guard+"\n", killed)
+				if ran, err := w.attempt(t, list, ok); ran != 1 || err != nil {
+					t.Errorf("after %q with the guard %q, on crash %s: the command ran %d times: %v", before, guard, how, ran, err)
+				}
+			}
 		}
 	}
 }
