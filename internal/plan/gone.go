@@ -149,6 +149,8 @@ func (m *forecast) lacksDirectory(p string) error {
 		case leaves && left != image.Directory && left != image.Absent:
 			return fmt.Errorf("cannot restore %q: this run restores the %s that others had at %q; move it away first",
 				p, left, d)
+		case m.swept[d] && !m.comesBack(d):
+			return fmt.Errorf("cannot restore %q: this run removes %q; declare it first: directory %q {}", p, d, d)
 		case now == nil || now.Type == image.Directory || m.changed[a] || m.comesBack(d):
 		case restoredIn(d, m.changed, m.trees, m.in.StoredTree) == image.Directory:
 		case now.Type == image.Absent:

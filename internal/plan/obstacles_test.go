@@ -15,6 +15,7 @@ func TestOccupied(t *testing.T) {
 	full := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"ours", "foreign"}}))
 	ours := new(image.Of(&image.File{Type: image.Directory, Entries: []string{"ours"}}))
 	file, absentPath := pathOf(image.Regular), pathOf(image.Absent)
+	purge := Change{Action: Purge, Addr: "file:/purged", From: file, To: absentPath}
 	for what, c := range map[string]struct {
 		path     string
 		from, to *image.Image
@@ -35,9 +36,11 @@ func TestOccupied(t *testing.T) {
 		"the directory changes before": {"/changes/f", absentPath, file, ""},
 		"a step makes the directory":   {"/made/f", absentPath, file, ""},
 		"an unknown directory":         {"/unknown/f", absentPath, file, ""},
+		"the directory is purged":      {"/purged/f", absentPath, file, `this run removes "/purged"`},
 	} {
 		m := planner("MKDIR /made").is("/d", image.Directory).is("/gone", image.Absent).is("/file", image.Regular)
 		m.is("/changes", image.Absent).is("/made", image.Absent)
+		m.is("/purged", image.Regular).add(purge)
 		m.changed["file:/changes"], m.changed["file:/d/f/ours"] = true, true
 		err := m.occupied(Change{Action: Remove, Addr: addr.File(c.path), From: c.from, To: c.to})
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
