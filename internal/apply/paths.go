@@ -2,14 +2,13 @@ package apply
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/move"
-	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/plan"
 )
 
 // paths executes a batch of path changes. The first change that fails ends the batch; the changes
@@ -97,11 +96,7 @@ func (r *forward) placed(i int, err error) error {
 	if missing == "" {
 		return err
 	}
-	what := fmt.Sprintf("Declare it first: directory %q {}", path.Dir(p))
-	if pkg := step.Ships(missing); pkg != "" {
-		what = fmt.Sprintf("The package %s provides it. Declare it first: package %q {}", pkg, pkg)
-	}
-	return &noPlace{fmt.Sprintf("cannot write %q: the directory %q does not exist. %s", p, missing, what), err}
+	return &noPlace{plan.WithoutDirectory(p, missing), err}
 }
 
 // missing returns the first directory on the path dir that does not exist, or "" if all exist or this

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 
 	"fettle.dev/fettle/internal/image"
@@ -56,10 +57,21 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 			c.Action = Drift
 		}
 	}
+	m.change(s, c)
+}
+
+// change plans the change of a step that is not in sync, unless the run cannot make it.
+func (m *maker) change(s step.Step, c Change) {
 	if err := m.prevented(c); err != nil && c.Action.Mutates() {
 		m.refusals.refuse(s, c.PurgedBy, err)
 		return
 	}
+	how, err := m.place(s, c)
+	if err != nil {
+		m.refusals.refuse(s, c.PurgedBy, err)
+		return
+	}
+	c.Why = cmp.Or(how, c.Why)
 	c.Differences = c.To.Differences(*c.From, m.in.Rules)
 	if m.in.Goal == nil || c.From.Package() == nil { // a rollback checks only the restored version
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)

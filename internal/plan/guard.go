@@ -100,3 +100,53 @@ func onTheWay(a addr.Addr, p string) bool {
 	q := a.Path() + "/"
 	return strings.HasPrefix(q, p+"/") || strings.HasPrefix(p+"/", q)
 }
+
+// WithoutDirectory returns the text of the error about a path whose directory dir, or a directory above it, does not
+// exist.
+func WithoutDirectory(p, dir string) string {
+	what := fmt.Sprintf("Declare it first: directory %q {}", path.Dir(p))
+	if pkg := step.Ships(dir); pkg != "" {
+		what = fmt.Sprintf("The package %s provides it. Declare it first: package %q {}", pkg, pkg)
+	}
+	return fmt.Sprintf("cannot write %q: the directory %q does not exist. %s", p, dir, what)
+}
+
+// noPlace is the error of a created path whose directory does not exist.
+type noPlace struct{ path, dir string }
+
+func (e noPlace) Needs() addr.Addr { return addr.File(e.dir) }
+func (e noPlace) Error() string    { return WithoutDirectory(e.path, e.dir) }
+
+// place checks the directory of a path that a list creates. It returns an error if the host does not have the
+// directory and no earlier change can provide it. how names a change that may provide it.
+func (m *maker) place(s step.Step, c Change) (how string, err error) {
+	dir := path.Dir(c.Addr.Path())
+	need := addr.File(dir)
+	if m.in.Goal != nil || m.in.Absent == nil || !creates(c) || m.changed[need] || m.behindLink(s) ||
+		m.inTree(s.Path()) || !m.in.Absent(dir) {
+		return "", nil
+	}
+	err = noPlace{c.Addr.Path(), dir}
+	by, sure := m.providers.provider(need)
+	switch {
+	case by.Addr == "" && !m.waits():
+		return "", err
+	case sure == maybe:
+		how, _ = m.providers.later(err)
+	}
+	return how, nil
+}
+
+// waits reports whether a step before waits for a condition that other programs cause.
+func (m *forecast) waits() bool {
+	return slices.ContainsFunc(m.p.Changes, func(c Change) bool { return c.Action == Wait })
+}
+
+// creates reports whether a change creates an object where none is.
+func creates(c Change) bool {
+	if !c.Action.Mutates() || c.From == nil || c.To == nil {
+		return false
+	}
+	from, to := c.From.File(), c.To.File()
+	return makesFile(c) || from != nil && from.Type == image.Absent && to != nil && to.Type != image.Absent
+}

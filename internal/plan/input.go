@@ -51,6 +51,9 @@ type Input struct {
 	// Missing reports whether the host certainly does not have a program or unit. It is nil if
 	// this is unknown.
 	Missing func(need addr.Addr) bool
+	// Absent reports whether a path certainly does not exist. If it is nil, a plan does not check the directories of
+	// new paths.
+	Absent func(p string) bool
 	// Repair repairs drift; otherwise drift is only reported.
 	Repair bool
 	// ForeignPaths contains directories that the plan may remove or replace. The value is the first

@@ -47,3 +47,9 @@ func (x *planner) missing(ctx context.Context) func(addr.Addr) bool {
 		return err == nil && !u.Loaded && !u.Masked
 	}
 }
+
+// absent reports whether a path does not exist. It is false if this is unknown.
+func (x *planner) absent(p string) bool {
+	_, err := x.host.Lstat(p)
+	return errors.Is(err, fs.ErrNotExist)
+}

@@ -47,7 +47,7 @@ func (x *planner) plan(ctx context.Context, r executor.Request) (*plan.Plan, jou
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
 		Rules: rules{x.names}, StoredTree: x.kept, Links: x.links, LinksAbove: x.linksAbove, Names: x.namesLike,
-		Missing: x.missing(ctx), Repair: r.Repair,
+		Missing: x.missing(ctx), Absent: x.absent, Repair: r.Repair,
 		ForeignPaths: x.foreign(seen, stored, st.Entries, newPast(x.kept))})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
