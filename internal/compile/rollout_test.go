@@ -101,9 +101,10 @@ func allGates() []source.Gate {
 // TestWrongGates: an error names the line, and suggests a name.
 func TestWrongGates(t *testing.T) {
 	for text, want := range map[string]string{
-		`approval "a" { ned = 2 }`:                                             `no attribute "ned". Did you mean "need"?`,
-		`aproval "a" {}`:                                                       `no block "aproval". Did you mean "approval"?`,
-		`approval "a" { need = 0 }`:                                            "need must be a whole number from 1 to 1000",
+		`approval "a" { ned = 2 }`:  `no attribute "ned". Did you mean "need"?`,
+		`aproval "a" {}`:            `no block "aproval". Did you mean "approval"?`,
+		`approval "a" { need = 0 }`: "need must be a whole number from 1 to 1000",
+
 		"approval \"a\" {\n need = 2\n users = [\"ann\"]\n}":                   "2 users must approve, and users names 1",
 		"approval \"a\" {}\n metric \"a\" {}":                                  `already a gate "a"`,
 		`metric "a" { url = "http://x" }`:                                      "must have url and query",

@@ -3,7 +3,6 @@ package push_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/history"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/push"
 )
 
@@ -19,17 +20,21 @@ type driven struct {
 	*site
 	sync.Mutex
 	push.Driver
-	log    *push.Log
+	file   *history.Log
 	events []rollout.Event
 }
 
 func drive(t *testing.T, x *site, file string) *driven {
-	log, err := push.OpenLog(file)
+	f, err := history.OpenLog(file, "a test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = log.Close() })
-	d := &driven{site: x, log: log}
+	t.Cleanup(func() { _ = f.Close() })
+	log, err := push.NewLog(f, f.Lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &driven{site: x, file: f}
 	m := push.New(x.order)
 	if push.Continues(x.order, log.Records) {
 		m.Fold(log.Records)
@@ -83,7 +88,8 @@ func TestInterrupt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "log")
 	x := newSite(6, rollout.Careful())
 	d := drive(t, x, file)
-	if _, err := push.OpenLog(file); !errors.Is(err, push.ErrBusy) {
+	var locked *host.LockedError
+	if _, err := history.OpenLog(file, "another test"); !errors.As(err, &locked) || locked.Holder != "a test" {
 		t.Errorf("a second process: %v", err)
 	}
 	interrupts := make(chan struct{}, 1)
@@ -96,7 +102,7 @@ func TestInterrupt(t *testing.T) {
 	if err := d.Run(t.Context()); !errors.Is(err, push.ErrInterrupted) || x.count("new") == 6 || x.count("new") == 0 {
 		t.Fatalf("%v, %d have the content", err, x.count("new"))
 	}
-	if err := d.log.Close(); err != nil {
+	if err := d.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	d = drive(t, x, file)
@@ -119,37 +125,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestCutOffLine: the records before a line that a crash cut off are used, and a damaged one is an error.
-func TestCutOffLine(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "log")
-	x := newSite(3, rollout.Careful())
-	d := drive(t, x, file)
-	if err := d.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_ = d.log.Close()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := func(text []byte) (int, error) {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l, err := push.OpenLog(file)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { _ = l.Close() }()
-		return len(l.Records), nil
-	}
-	all, err := read(text)
-	cut, err2 := read(text[:len(text)-3])
-	if err != nil || err2 != nil || cut != all-1 {
-		t.Errorf("%d of %d records: %v, %v", cut, all, err, err2)
-	}
-	for _, bad := range []string{"{}\n", "x\n", `{"base":{},"event":{}}` + "\n"} {
-		if _, err := read([]byte(bad)); err == nil {
+// TestBadLines: a line that is not a record is an error.
+func TestBadLines(t *testing.T) {
+	for _, bad := range []string{"{}", "x", "", `{"base":{},"event":{}}`} {
+		if _, err := push.NewLog(nil, [][]byte{[]byte(bad)}); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}

@@ -38,6 +38,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleEvents(t, h.view)
 	api.HandleJobs(t, h.jobs)
 	api.HandleRollouts(t, h.rolloutService())
+	api.HandleRolloutPlans(t, h.rolloutService())
 	api.HandleBinaries(t, h.binaries)
 	api.HandleTokens(t, &h.users)
 	api.HandleAuditLog(t, h)

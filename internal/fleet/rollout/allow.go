@@ -55,3 +55,26 @@ func (s *State) Returns(id ID) []Change {
 	}
 	return nil
 }
+
+// laterText describes why a wave has not begun.
+func (r *Rollout) laterText(wave int) string {
+	size, ready, _ := r.Progress(r.Wave)
+	text := fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave is %s (%d of %d ready",
+		r.Plan.Waves[wave].Name, r.ID, r.Plan.Waves[r.Wave].Name, ready, size)
+	if r.Settled > 0 {
+		text += ", in its bake time"
+	}
+	return text + ")"
+}
+
+// stoppedText describes a rollout that grants nothing.
+func (r *Rollout) stoppedText() string {
+	text := fmt.Sprintf("the rollout %s is %s", r.ID, r.Phase)
+	if r.By != "" {
+		text += " by " + r.By
+	}
+	if r.Why != "" {
+		text += ": " + r.Why
+	}
+	return text
+}

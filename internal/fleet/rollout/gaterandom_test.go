@@ -51,7 +51,8 @@ func (f *fleet) decideGates(rt *rapid.T) {
 		case g.Type != rollout.ApprovalGate:
 			c.Verdict = rapid.SampledFrom([]rollout.Verdict{rollout.Pass, rollout.Pass, rollout.Pass, rollout.Fail,
 				rollout.Unclear, rollout.Later}).Draw(rt, "verdict")
-			if c.Period = r.Period; rapid.IntRange(0, 3).Draw(rt, "stale") == 0 {
+			// A command without a period counts in the present one.
+			if c.Period = r.Period; rapid.IntRange(0, 3).Draw(rt, "stale") == 0 && r.Period > 1 {
 				c.Period, c.Why = r.Period-1, "stale"
 			}
 		case rapid.IntRange(0, 9).Draw(rt, "reject") == 0:

@@ -42,31 +42,6 @@ func (t *turn) expire(r *Rollout, g Gate) {
 	}
 }
 
-// verdict applies an event of a gate. Events of an earlier wave or bake time do not count.
-func (r *Rollout) verdict(e Event) {
-	if _, ok := r.gate(e.Gate); !ok || e.Wave != r.Wave || e.Period != r.Period {
-		return
-	}
-	if r.Verdicts == nil {
-		r.Verdicts = map[int]map[string]*GateState{}
-	}
-	if r.Verdicts[r.Wave] == nil {
-		r.Verdicts[r.Wave] = map[string]*GateState{}
-	}
-	s := r.GateState(r.Wave, e.Gate)
-	s.fold(e)
-	r.Verdicts[r.Wave][e.Gate] = &s
-}
-
-// forgive discards the verdicts of gates that failed or had no result. They must pass again.
-func (r *Rollout) forgive() {
-	for _, g := range r.Gates(r.Wave) {
-		if s := r.GateState(r.Wave, g.Name); g.Failed(s) || g.unclear(s) {
-			delete(r.Verdicts[r.Wave], g.Name)
-		}
-	}
-}
-
 // Due is a verdict that a gate must return now.
 type Due struct {
 	Rollout string // its ID

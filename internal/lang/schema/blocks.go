@@ -9,23 +9,6 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// Block is a block of the language that is not a state.
-type Block struct {
-	Name, Doc string
-	// Label is the description of the label, "" for a block without a label.
-	Label string
-	Attrs []kind.Attr
-	// Inside are the blocks that it can contain. States is set if it can also contain states.
-	Inside []string
-	States bool
-	// names is set if the writer of the block chooses the attribute names.
-	names bool
-	// oneOf are attributes of which at least one is required.
-	oneOf []string
-	// needs are blocks that it must contain.
-	needs []string
-}
-
 // Blocks returns all blocks of the language that are not states, sorted by name. Each call returns
 // a new slice.
 func Blocks() []Block {
@@ -98,18 +81,10 @@ func topAttrs() []kind.Attr {
 	return []kind.Attr{layerAttr(), varsAttr("variables for all targets"), dataAttr(), mergesAttr()}
 }
 
-// plainText returns an attribute whose value must be constant, because it is read before any value
-// is known.
-func plainText(name, doc string, oneOf ...string) kind.Attr {
-	return kind.Attr{Name: name, Type: plain, Doc: doc, OneOf: oneOf}
-}
-
 func typeAttr() kind.Attr {
 	return plainText("type",
 		"string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); default: any")
 }
-
-func docAttr() kind.Attr { return plainText("description", "short description") }
 
 func defaultAttr(doc string) kind.Attr {
 	return kind.Attr{Name: "default", Type: cty.DynamicPseudoType, Doc: doc}
@@ -318,8 +293,6 @@ func afterAttrs() []kind.Attr {
 func amountOf(name, doc string) kind.Attr {
 	return kind.Attr{Name: name, Type: cty.DynamicPseudoType, Doc: doc}
 }
-
-func durationOf(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
 
 func testAttrs() []kind.Attr {
 	return []kind.Attr{

@@ -1,33 +1,9 @@
 package schema
 
 import (
-	"reflect"
-
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/kind"
-)
-
-// The types of attributes whose source form matters instead of their value. No value of the
-// language has such a type.
-var (
-	plain      = cty.Capsule("constant string", reflect.TypeFor[plainType]())
-	mapping    = cty.Capsule("mapping", reflect.TypeFor[mappingType]())
-	sequence   = cty.Capsule("list of strings", reflect.TypeFor[sequenceType]())
-	reference  = cty.Capsule("references", reflect.TypeFor[referenceType]())
-	expression = cty.Capsule("expression", reflect.TypeFor[expressionType]())
-	condition  = cty.Capsule("condition", reflect.TypeFor[conditionType]())
-	listen     = cty.Capsule("references by action", reflect.TypeFor[listenType]())
-)
-
-type (
-	plainType      struct{}
-	mappingType    struct{}
-	sequenceType   struct{}
-	referenceType  struct{}
-	expressionType struct{}
-	conditionType  struct{}
-	listenType     struct{}
 )
 
 // computed matches a string that contains an expression or a directive.

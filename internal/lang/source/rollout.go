@@ -3,18 +3,13 @@ package source
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
-	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/lang/syntax"
-	"fettle.dev/fettle/internal/window"
 )
 
 // BuiltinStrategies are the names of the strategies that need no block.
@@ -53,12 +48,6 @@ func (p *Program) Strategy(name string) *Strategy {
 		return nil
 	}
 	return p.Strategies[i]
-}
-
-// rolloutBlock reads one rollout block. Its values are evaluated before any target is known.
-type rolloutBlock struct {
-	*parser
-	out *Strategy
 }
 
 // read adds the strategy to the program.
@@ -167,48 +156,6 @@ func (x rolloutBlock) waveNamed(name string, r diag.Range) bool {
 	return true
 }
 
-// amount returns a number of targets or a percentage, as package amount writes it.
-func (x rolloutBlock) amount(a *hclsyntax.Attribute, absent string, positive bool) string {
-	if a == nil {
-		return absent
-	}
-	text, ok := x.scalar(a, `a number such as 3, or a percentage such as "25%"`)
-	if !ok {
-		return "0"
-	}
-	n, err := amount.Parse(text)
-	switch {
-	case err != nil:
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets", "%s: %v.", a.Name, err)
-	case positive && n.Number == 0:
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets",
-			"%s must be at least 1 or 1%%, and this is %q.", a.Name, text)
-	}
-	return n.String()
-}
-
-// seconds returns a duration in seconds.
-func (x rolloutBlock) seconds(a *hclsyntax.Attribute, absent string, positive bool) int64 {
-	text := absent
-	if a != nil {
-		given, ok := x.scalar(a, `a duration such as "10m"`)
-		if !ok {
-			return 0
-		}
-		text = given
-	}
-	d, err := duration.Parse(text)
-	switch {
-	case err != nil:
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s: %s.", a.Name, err)
-	case d%time.Second != 0:
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s must have whole seconds.", a.Name)
-	case positive && d == 0:
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s must be longer than 0s.", a.Name)
-	}
-	return int64(d / time.Second)
-}
-
 func (x rolloutBlock) reaction(a *hclsyntax.Attribute) string {
 	if a == nil {
 		return "rollback"
@@ -219,21 +166,6 @@ func (x rolloutBlock) reaction(a *hclsyntax.Attribute) string {
 			strings.Join(BreachReactions(), ", "), text, syntax.Near(text, BreachReactions()))
 	}
 	return text
-}
-
-// scalar returns a string or a number as text. want describes the value in an error.
-func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool) {
-	v, hds := a.Expr.Value(x.prog.Pure)
-	x.Add(syntax.FromHCL(hds)...)
-	if hds.HasErrors() {
-		return "", false
-	}
-	text, err := convert.Convert(v, cty.String)
-	if err != nil || text.IsNull() || !text.IsKnown() {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "%s must be %s.", a.Name, want)
-		return "", false
-	}
-	return text.AsString(), true
 }
 
 func (x rolloutBlock) after(b *hclsyntax.Block) {
@@ -271,103 +203,4 @@ func (x rolloutBlock) names(a *hclsyntax.Attribute) (out []string) {
 		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Empty list", "%s must contain at least one name.", a.Name)
 	}
 	return out
-}
-
-// Window returns the declared window with a name, or nil.
-func (p *Program) Window(name string) *Window {
-	i := slices.IndexFunc(p.Windows, func(w *Window) bool { return w.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return p.Windows[i]
-}
-
-// WindowEffects are the values of changes in a window block.
-func WindowEffects() []string { return []string{"allow", "deny"} }
-
-// windowBlock reads one window block. Its values are evaluated before any target is known.
-type windowBlock struct{ rolloutBlock }
-
-// read adds the window to the program.
-func (x windowBlock) read(b *hclsyntax.Block) {
-	name, r, ok := x.label(b)
-	if !ok {
-		return
-	}
-	x.only(b, []string{"schedule", "duration", "zone", "changes", "description"}, nil)
-	if !x.windowNamed(name, r) {
-		return
-	}
-	w := &Window{Range: r}
-	w.Name, w.Zone = name, "UTC"
-	at := b.Body.Attributes
-	for _, needed := range []string{"schedule", "duration"} {
-		if at[needed] == nil {
-			x.Errorf(r, "Missing attribute", "The window %q has no %s. Set it.", name, needed)
-		}
-	}
-	x.checked(at["schedule"], `a schedule such as "0 2 * * *"`, &w.Schedule, window.CheckSchedule)
-	x.checked(at["zone"], `a zone such as "Europe/Berlin"`, &w.Zone, func(text string) error {
-		_, err := window.Zone(text)
-		return err
-	})
-	w.Seconds = x.length(at["duration"])
-	w.Deny = x.denies(at["changes"])
-	x.prog.Windows = append(x.prog.Windows, w)
-}
-
-// windowNamed reports whether the name can be used.
-func (x windowBlock) windowNamed(name string, r diag.Range) bool {
-	old := x.prog.Window(name)
-	switch {
-	case !hclsyntax.ValidIdentifier(name):
-		x.Errorf(r, "Bad name for a window",
-			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
-	case old != nil:
-		x.Errorf(r, "Window declared twice", "The window %q is already declared at %s. Rename or remove one of the two.",
-			name, old.Range)
-	default:
-		return true
-	}
-	return false
-}
-
-// checked stores the text of an attribute, if there is one.
-func (x windowBlock) checked(a *hclsyntax.Attribute, want string, into *string, check func(string) error) {
-	if a == nil {
-		return
-	}
-	text, ok := x.scalar(a, want)
-	if !ok {
-		return
-	}
-	if err := check(text); err != nil {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid window", "%s: %v.", a.Name, err)
-	}
-	*into = text
-}
-
-// length returns the duration of a window in seconds.
-func (x windowBlock) length(a *hclsyntax.Attribute) int64 {
-	if a == nil {
-		return 0
-	}
-	before := len(x.List)
-	n := x.seconds(a, "", true)
-	if len(x.List) == before && (n < window.MinSeconds || n > window.MaxSeconds) {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid window", "duration must be from 5m to 31d.")
-	}
-	return n
-}
-
-func (x windowBlock) denies(a *hclsyntax.Attribute) bool {
-	if a == nil {
-		return false
-	}
-	text, ok := x.scalar(a, "one of "+strings.Join(WindowEffects(), ", "))
-	if ok && !slices.Contains(WindowEffects(), text) {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name,
-			strings.Join(WindowEffects(), ", "), text, syntax.Near(text, WindowEffects()))
-	}
-	return text == "deny"
 }

@@ -16,10 +16,22 @@ type Rollouts interface {
 	Rollouts(ctx context.Context) ([]document.Rollout, error)
 	// Rollout returns one rollout and its targets. An unknown ID causes rollout.ErrNoRollout.
 	Rollout(ctx context.Context, id string) (document.RolloutDetail, error)
-	// PlanRollouts returns the rollouts that a compiled commit would cause.
-	PlanRollouts(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error)
 	// OrderRollout stores a command. A command that has no meaning now causes a *rollout.CommandError.
 	OrderRollout(ctx context.Context, c rollout.Command) error
+}
+
+// RolloutPlanner plans rollouts. It changes nothing.
+type RolloutPlanner interface {
+	// PlanRollouts returns the rollouts that a compiled commit would cause.
+	PlanRollouts(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error)
+}
+
+// HandleRolloutPlans registers the handler of plans.
+func HandleRolloutPlans(t *Table, b RolloutPlanner) {
+	Handle(t, route.PlanRollouts(),
+		func(ctx context.Context, _ Caller, _ route.None, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
+			return b.PlanRollouts(ctx, r)
+		})
 }
 
 // HandleRollouts registers the handlers of rollouts.
@@ -28,10 +40,6 @@ func HandleRollouts(t *Table, b Rollouts) {
 		all, err := b.Rollouts(ctx)
 		return document.RolloutPage{Format: document.RolloutPageFormat, Rollouts: append([]document.Rollout{}, all...)}, err
 	})
-	Handle(t, route.PlanRollouts(),
-		func(ctx context.Context, _ Caller, _ route.None, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
-			return b.PlanRollouts(ctx, r)
-		})
 	Handle(t, route.Rollout(),
 		func(ctx context.Context, _ Caller, at route.RolloutID, _ route.None) (document.RolloutDetail, error) {
 			d, err := b.Rollout(ctx, at.Rollout)

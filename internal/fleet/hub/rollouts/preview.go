@@ -14,8 +14,8 @@ import (
 )
 
 // Preview decides with a copy of the state, which it discards, and describes the result. in contains the
-// commit as the head of the branch. It computes the same as the hub that leads, so the result is exact until
-// something else changes.
+// commit as the head of the branch. It computes the same as the hub that leads. The result is exact while the
+// fleet does not change.
 func (l *Log) Preview(ctx context.Context, f Fleet, in assign.Input) (document.RolloutPlan, error) {
 	turn, err := NewLog(l.mirror).Begin(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
+	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
 )
 
@@ -78,6 +79,6 @@ func moduleCommand(s *cli.Session) *cobra.Command {
 // rolloutCommand builds the command rollout: a plan needs the repository, and the rest only the hub.
 func rolloutCommand(s *cli.Session) *cobra.Command {
 	c := fleetcmd.NewRollout(s)
-	c.AddCommand(repository.NewRolloutPlan(s))
+	c.AddCommand(preview.NewRolloutPlan(s))
 	return c
 }

@@ -16,6 +16,7 @@ import (
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
+	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/ui/cli/waves"
 )
@@ -59,7 +60,7 @@ func documents() map[string]any {
 		document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{},
 		document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
 		document.RolloutPageFormat: document.RolloutPage{}, document.RolloutFormat: document.RolloutDetail{},
-		"fettle.rolloutplan/1": repository.RolloutPlanDoc{},
+		"fettle.rolloutplan/1": preview.RolloutPlanDoc{},
 	}
 }
 

@@ -27,8 +27,6 @@ type targetDiff struct {
 	Lines  []string `json:"lines"` // each behind + or -
 }
 
-const workTreeName = "the files as they are"
-
 // NewDiff builds the command diff, to show the steps that differ between two revisions.
 func NewDiff(s *cli.Session) *cobra.Command {
 	all, fleet := false, false
@@ -127,7 +125,7 @@ func examplesAmong(all []exampleTarget, compared []string) []exampleTarget {
 
 func named(rev string) string {
 	if rev == "" {
-		return workTreeName
+		return WorkTreeName
 	}
 	return rev
 }

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/render"
 	"fettle.dev/fettle/internal/workspace"
 )
 
@@ -23,7 +22,7 @@ type FleetDiffDoc struct {
 	Old     string      `json:"old"`
 	New     string      `json:"new"`
 	Targets int         `json:"targets"` // that were compared
-	Groups  []fleetDiff `json:"groups"`  // the largest first
+	Groups  []FleetDiff `json:"groups"`  // the largest first
 	// Examples are compared for groups in which no target is declared, without a hub.
 	Examples []exampleTarget `json:"examples,omitempty"`
 }
@@ -33,6 +32,9 @@ type exampleTarget struct {
 	Target string `json:"target"`
 	Group  string `json:"group"`
 }
+
+// WorkTreeName is the name of the files without a commit, for users.
+const WorkTreeName = "the files as they are"
 
 // diffFleet compares every target of either revision.
 func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, doc FleetDiffDoc) error {
@@ -44,13 +46,22 @@ func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, 
 	return showFleetDiff(s.Printer, doc)
 }
 
+// FleetChanges returns the differences of all targets of both sides, the largest first.
+func FleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) ([]FleetDiff, error) {
+	g, err := fleetChanges(ctx, s, sides)
+	if err != nil {
+		return nil, err
+	}
+	return g.sorted(), nil
+}
+
 // fleetChanges compares all targets of both sides.
 func fleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) (*fleetGroups, error) {
 	in, err := s.Input(ctx, sides[1].Tree, "")
 	if err != nil {
 		return nil, err
 	}
-	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
+	g := &fleetGroups{byKey: map[string]*FleetDiff{}}
 	if s.App.Language.Diff == nil || !diffTogether(s.Printer, sides, in, g) {
 		err = diffApart(s, sides, in, g)
 	}
@@ -156,7 +167,7 @@ func showFleetDiff(s *cli.Printer, doc FleetDiffDoc) error {
 		changed := 0
 		for _, d := range doc.Groups {
 			changed += len(d.Targets)
-			s.Printf("%s\n", folded(d.Targets))
+			s.Printf("%s\n", render.Folded(d.Targets))
 			s.Style().ListDiff(s.App.Stdout, d.Lines)
 			s.Printf("\n")
 		}
@@ -179,68 +190,5 @@ func showExamples(s *cli.Printer, all []exampleTarget) {
 		names = append(names, e.Target)
 	}
 	fmt.Fprintf(s.App.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n",
-		folded(names))
-}
-
-// Limits of the number of names in the output; the JSON document contains all names.
-const (
-	mostPatterns = 6
-	mostRanges   = 4
-)
-
-var firstNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^0-9]*)([0-9]{1,9})(.*)$`) })
-
-// folded tells many names in few words: 12 targets: web[1-6,9].example.org, ….
-func folded(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	numbers := map[string][]int{}
-	var patterns []string
-	for _, name := range names {
-		pattern, n := name, 0
-		if m := firstNumber().FindStringSubmatch(name); m != nil && (m[2] == "0" || m[2][0] != '0') {
-			if _, err := fmt.Sscanf(m[2], "%d", &n); err == nil {
-				pattern = m[1] + "[*]" + m[3]
-			}
-		}
-		if numbers[pattern] == nil {
-			patterns = append(patterns, pattern)
-		}
-		numbers[pattern] = append(numbers[pattern], n)
-	}
-	var words []string
-	for _, p := range patterns[:min(len(patterns), mostPatterns)] {
-		slices.Sort(numbers[p])
-		words = append(words, strings.Replace(p, "[*]", ranges(numbers[p]), 1))
-	}
-	if len(patterns) > mostPatterns {
-		words = append(words, "…")
-	}
-	return fmt.Sprintf("%d targets: %s", len(names), strings.Join(words, ", "))
-}
-
-// ranges writes sorted numbers as [1-6,9].
-func ranges(numbers []int) string {
-	if len(numbers) == 1 {
-		return fmt.Sprint(numbers[0])
-	}
-	var out []string
-	for i := 0; i < len(numbers); {
-		j := i
-		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
-			j++
-		}
-		if len(out) == mostRanges {
-			out = append(out, "…")
-			break
-		}
-		if word := fmt.Sprint(numbers[i]); i == j {
-			out = append(out, word)
-		} else {
-			out = append(out, fmt.Sprintf("%s-%d", word, numbers[j]))
-		}
-		i = j + 1
-	}
-	return "[" + strings.Join(out, ",") + "]"
+		render.Folded(names))
 }

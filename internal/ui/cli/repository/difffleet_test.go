@@ -12,25 +12,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-func TestFolded(t *testing.T) {
-	many := make([]string, 10)
-	for i := range many {
-		many[i] = fmt.Sprintf("%c.example.org", 'a'+i)
-	}
-	for want, names := range map[string][]string{
-		"web1":                              {"web1"},
-		"5 targets: web[1-3,7].ber, db":     {"web2.ber", "web1.ber", "web7.ber", "db", "web3.ber"},
-		"3 targets: web1.ber, web[1-2].ams": {"web1.ber", "web1.ams", "web2.ams"},
-		"2 targets: web01, web02":           {"web01", "web02"},
-		"6 targets: x[1,3,5,7,…]":           {"x1", "x3", "x5", "x7", "x9", "x11"},
-		"10 targets: " + strings.Join(many[:mostPatterns], ", ") + ", …": many,
-	} {
-		if got := folded(names); got != want {
-			t.Errorf("%q is %q, want %q", names, got, want)
-		}
-	}
-}
-
 // A difference that several have is told once, with what differs among them
 // left open.
 func TestFleetGroups(t *testing.T) {
@@ -42,7 +23,7 @@ func TestFleetGroups(t *testing.T) {
 		return l
 	}
 	copied := func(digit, path string) string { return "COPY sha256:" + strings.Repeat(digit, 64) + " " + path + "\n" }
-	g := fleetGroups{byKey: map[string]*fleetDiff{}}
+	g := fleetGroups{byKey: map[string]*FleetDiff{}}
 	for i, name := range []string{"a1", "a2", "a3"} {
 		d := fmt.Sprint(i)
 		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)),
@@ -64,8 +45,8 @@ func TestFleetGroups(t *testing.T) {
 }
 
 // diffOf gathers the difference of each target, which comes to have its steps.
-func diffOf(t rapid.TB, lists map[string]string, names ...string) []fleetDiff {
-	g := fleetGroups{byKey: map[string]*fleetDiff{}}
+func diffOf(t rapid.TB, lists map[string]string, names ...string) []FleetDiff {
+	g := fleetGroups{byKey: map[string]*FleetDiff{}}
 	for _, n := range names {
 		l, ds := step.Parse("list", []byte(lists[n]))
 		if ds.HasErrors() {

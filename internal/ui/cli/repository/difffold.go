@@ -13,8 +13,8 @@ import (
 
 // fleetGroups gathers differences that are the same.
 type fleetGroups struct {
-	byKey map[string]*fleetDiff
-	order []*fleetDiff
+	byKey map[string]*FleetDiff
+	order []*FleetDiff
 	seen  int // targets, also targets without a difference
 }
 
@@ -31,11 +31,11 @@ func (g *fleetGroups) add(target string, changes []step.Change) {
 	if text == "" {
 		return // at most the order is another one
 	}
-	g.join(&fleetDiff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
+	g.join(&FleetDiff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
 }
 
 // join adds targets with a difference to the targets with the same difference.
-func (g *fleetGroups) join(more *fleetDiff) {
+func (g *fleetGroups) join(more *FleetDiff) {
 	key := maskDigests(strings.Join(more.Lines, "\n"))
 	d := g.byKey[key]
 	if d == nil {
@@ -76,9 +76,9 @@ func withoutName(text, name string) string {
 // sorted returns the differences, the largest first. A word that equals the name of a target counts as
 // this name only if other targets have their names at the same place; otherwise it can be any word,
 // such as a directory, and is kept.
-func (g *fleetGroups) sorted() []fleetDiff {
+func (g *fleetGroups) sorted() []FleetDiff {
 	count := g.countLines()
-	settled := &fleetGroups{byKey: map[string]*fleetDiff{}}
+	settled := &fleetGroups{byKey: map[string]*FleetDiff{}}
 	for _, d := range g.order {
 		if len(d.Targets) == 1 {
 			for i, line := range d.Lines {
@@ -87,7 +87,7 @@ func (g *fleetGroups) sorted() []fleetDiff {
 		}
 		settled.join(d)
 	}
-	out := []fleetDiff{}
+	out := []FleetDiff{}
 	for _, d := range settled.order {
 		slices.Sort(d.Targets)
 		name := "{target}"
@@ -99,7 +99,7 @@ func (g *fleetGroups) sorted() []fleetDiff {
 		}
 		out = append(out, *d)
 	}
-	slices.SortFunc(out, func(a, b fleetDiff) int {
+	slices.SortFunc(out, func(a, b FleetDiff) int {
 		return cmp.Or(cmp.Compare(len(b.Targets), len(a.Targets)), cmp.Compare(a.Targets[0], b.Targets[0]))
 	})
 	return out
@@ -178,9 +178,9 @@ func reading(parts []string, name string, chosen uint) string {
 	return b.String()
 }
 
-// fleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
+// FleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
 // of the target, and sha256:… a digest that differs between targets.
-type fleetDiff struct {
+type FleetDiff struct {
 	Targets []string `json:"targets"`
 	Lines   []string `json:"lines"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/fleet/rollout/declared"
 	"fettle.dev/fettle/internal/hint"
+	"fettle.dev/fettle/internal/history"
 	"fettle.dev/fettle/internal/push"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -28,11 +30,15 @@ func (r Rollout) Run(ctx context.Context) error {
 	if file == "" {
 		return cli.Refuse("Set HOME or XDG_STATE_HOME", "cannot keep the log of the rollout: there is no directory for it")
 	}
-	log, err := push.OpenLog(file)
+	lines, err := history.OpenLog(file, fmt.Sprintf("%s (process %d)", r.Targets.Session.Command, os.Getpid()))
 	if err != nil {
 		return hint.With(err, "Wait until the other process ends")
 	}
-	defer func() { _ = log.Close() }()
+	defer func() { _ = lines.Close() }()
+	log, err := push.NewLog(lines, lines.Lines)
+	if err != nil {
+		return cli.Refuse("Remove the file to begin a new rollout: rm "+file, fmt.Sprintf("cannot read %s: %v", file, err))
+	}
 	order := push.Order{Strategy: strategy, Content: r.Targets.Source.Rev.Digest, Cause: causeOf(r.Targets.Source.Rev),
 		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
 	m, err := r.begin(ctx, log, order)

@@ -50,6 +50,7 @@ func Table(b Backend) *api.Table {
 	api.HandleEvents(t, b)
 	api.HandleJobs(t, b)
 	api.HandleRollouts(t, Rollouts{})
+	api.HandleRolloutPlans(t, Rollouts{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)

@@ -1,9 +1,10 @@
-package repository
+package preview
 
 import (
 	"fmt"
 	"strings"
 
+	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -26,7 +27,7 @@ func planMarkdown(d RolloutPlanDoc) string {
 		}
 		b.WriteString("\n| wave | targets | at once | bake |\n|---|---|---|---|\n")
 		for _, w := range r.Waves {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", plainMarkdown(w.Name), plainMarkdown(folded(w.Targets)),
+			fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", plainMarkdown(w.Name), plainMarkdown(render.Folded(w.Targets)),
 				w.MaxUnavailable, bakeText(w))
 		}
 	}
@@ -43,10 +44,10 @@ func writeOthers(b *strings.Builder, d RolloutPlanDoc) {
 	b.WriteString("\n")
 	for _, p := range d.Plan.AtOnce {
 		fmt.Fprintf(b, "- **At once** (%s): %s to %s\n", plainMarkdown(p.Reason), plainMarkdown(partNames(p.Parts)),
-			plainMarkdown(folded(p.Targets)))
+			plainMarkdown(render.Folded(p.Targets)))
 	}
 	for _, p := range d.Plan.Waiting {
-		fmt.Fprintf(b, "- **Waiting** (%s): %s\n", plainMarkdown(p.Reason), plainMarkdown(folded(p.Targets)))
+		fmt.Fprintf(b, "- **Waiting** (%s): %s\n", plainMarkdown(p.Reason), plainMarkdown(render.Folded(p.Targets)))
 	}
 	for _, n := range d.Plan.Needs {
 		fmt.Fprintf(b, "- %s\n", plainMarkdown(needText(n)))
@@ -69,7 +70,7 @@ func writeClasses(b *strings.Builder, d RolloutPlanDoc) {
 	}
 }
 
-func classMarkdown(c fleetDiff) string {
+func classMarkdown(c repository.FleetDiff) string {
 	lines, more := c.Lines, ""
 	if len(lines) > mostLines {
 		lines, more = lines[:mostLines], fmt.Sprintf("… and %d more lines\n", len(c.Lines)-mostLines)
@@ -83,7 +84,7 @@ func classMarkdown(c fleetDiff) string {
 		b.WriteString(render.Escape(l) + "\n")
 	}
 	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%sdiff\n%s%s%s\n</details>\n",
-		plainMarkdown(folded(c.Targets)), fence, b.String(), more, fence)
+		plainMarkdown(render.Folded(c.Targets)), fence, b.String(), more, fence)
 }
 
 // plainMarkdown escapes text from commits and targets, so that Markdown shows it as it is.

@@ -1,4 +1,4 @@
-package repository
+package preview
 
 import (
 	"fmt"
@@ -7,27 +7,21 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// showRolloutPlan prints a plan as text, JSON or Markdown.
-func showRolloutPlan(s *cli.Printer, d RolloutPlanDoc, markdown bool) error {
-	switch {
-	case s.JSON:
-		return s.Document(d)
-	case markdown:
-		s.Printf("%s", planMarkdown(d))
-		return nil
-	}
+// showText prints a plan as text.
+func showText(s *cli.Printer, d RolloutPlanDoc) {
 	s.Printf("%s\n", planTitle(d.Plan))
 	for _, r := range d.Plan.Rollouts {
 		showPlannedRollout(s, r)
 	}
 	for _, p := range d.Plan.AtOnce {
-		s.Printf("\nAt once: %s\n  %s: %s\n", render.Escape(p.Reason), folded(p.Targets), partNames(p.Parts))
+		s.Printf("\nAt once: %s\n  %s: %s\n", render.Escape(p.Reason), render.Folded(p.Targets), partNames(p.Parts))
 	}
 	for _, p := range d.Plan.Waiting {
-		s.Printf("\nWaiting: %s\n  %s\n", render.Escape(p.Reason), folded(p.Targets))
+		s.Printf("\nWaiting: %s\n  %s\n", render.Escape(p.Reason), render.Folded(p.Targets))
 	}
 	if len(d.Plan.Needs) > 0 {
 		s.Printf("\nDependencies:\n")
@@ -36,7 +30,6 @@ func showRolloutPlan(s *cli.Printer, d RolloutPlanDoc, markdown bool) error {
 		s.Printf("  %s\n", needText(n))
 	}
 	showClasses(s, d)
-	return nil
 }
 
 func showClasses(s *cli.Printer, d RolloutPlanDoc) {
@@ -44,14 +37,14 @@ func showClasses(s *cli.Printer, d RolloutPlanDoc) {
 		s.Printf("\nThe step lists are not compared: %s\n", d.NoClasses)
 	}
 	for _, c := range d.Classes {
-		s.Printf("\n%s\n", folded(c.Targets))
+		s.Printf("\n%s\n", render.Folded(c.Targets))
 		s.Style().ListDiff(s.App.Stdout, c.Lines)
 	}
 }
 
 // planTitle is the first line of a plan.
 func planTitle(p document.RolloutPlan) string {
-	what := workTreeName
+	what := repository.WorkTreeName
 	if p.Commit != "" {
 		what = "the commit " + p.Commit[:min(12, len(p.Commit))]
 	}
@@ -72,7 +65,7 @@ func showPlannedRollout(s *cli.Printer, r document.PlannedRollout) {
 	}
 	rows := [][]string{}
 	for _, w := range r.Waves {
-		rows = append(rows, []string{w.Name, folded(w.Targets), fmt.Sprint(w.MaxUnavailable), bakeText(w)})
+		rows = append(rows, []string{w.Name, render.Folded(w.Targets), fmt.Sprint(w.MaxUnavailable), bakeText(w)})
 	}
 	s.Printf("\n")
 	s.Style().Table(s.App.Stdout, []string{"WAVE", "TARGETS", "AT ONCE", "BAKE"}, rows)

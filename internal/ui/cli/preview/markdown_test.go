@@ -1,4 +1,4 @@
-package repository
+package preview
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/cli/repository"
 )
 
 // longPlan returns a plan with one rollout, and n classes of changes.
@@ -18,7 +19,7 @@ func longPlan(n int) RolloutPlanDoc {
 			Supersedes: []document.PlannedSuperseded{{Rollout: "r7", Targets: 3, Ends: true}}}},
 		Waiting: []document.PlannedTargets{{Reason: "no contact", Targets: []string{"web2"}}}}}
 	for i := range n {
-		d.Classes = append(d.Classes, fleetDiff{Targets: []string{fmt.Sprintf("web%d", i)},
+		d.Classes = append(d.Classes, repository.FleetDiff{Targets: []string{fmt.Sprintf("web%d", i)},
 			Lines: slices.Repeat([]string{"+MKDIR /srv/```" + strings.Repeat("ä", 30)}, 300)})
 	}
 	return d
