@@ -9,20 +9,6 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 )
 
-// BinarySetting is the desired binary for the agents of some targets.
-type BinarySetting struct {
-	Key string `json:"key"`
-	At  int64  `json:"at"` // ns since 1970; the most recent setting for an agent wins
-	By  string `json:"by,omitempty"`
-	// Select is a selection as for -t, of names and labels. It is evaluated for each computation,
-	// so it also matches targets that enrol later.
-	Select []string `json:"select,omitempty"`
-	// Targets are the targets that matched at first. They are used if the selection fails, because
-	// a target in it has left the fleet.
-	Targets []fleet.TargetID `json:"targets"`
-	Binary  fleet.Binary     `json:"program"`
-}
-
 // binaries finds the binary of each agent.
 func (c *computation) binaries() {
 	if len(c.in.Binaries) == 0 {

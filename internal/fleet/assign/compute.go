@@ -25,23 +25,6 @@ type decision struct {
 	issued   uint64 // the new generation, or 0
 }
 
-// thought is the part of a decision that Why needs. A hub stores one for each target, so it is
-// small.
-type thought struct {
-	name     string
-	standing fleet.Standing
-	labels   map[string]string
-	// epoch and generation identify its previous assignment; 0 means none.
-	epoch, generation uint64
-	modules           []fleet.Assigned // desired
-	pins              []fleet.Pin
-	kept              string
-	frozen            string
-	grant             string
-	waits             bool
-	issued            uint64
-}
-
 func (d *decision) thought() thought {
 	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins,
 		kept:   d.kept,
@@ -86,6 +69,8 @@ type computation struct {
 	given    givens
 	grant    Grant
 	windows  windowStates
+	// replacements are in force if the head of the branch has the held content.
+	replacements map[string]replaced
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
@@ -100,13 +85,14 @@ func Compute(in Input) Output {
 	c.readFreezes()
 	c.binaries()
 	c.branch()
+	c.replacements = readReplacements(c.in, &c.alarms)
 	for _, d := range c.all {
 		c.decide(d)
 	}
 	c.guard()
 	c.plan()
 	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions},
-		thoughts: make(map[fleet.TargetID]thought, len(c.all))}
+		thoughts: make(map[fleet.TargetID]thought, len(c.all)), replacements: c.replacements}
 	for _, d := range c.all {
 		if a, ok := c.issue(d); ok {
 			out.Assignments = append(out.Assignments, a)

@@ -3,9 +3,6 @@ package assign
 import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/lang/query"
-	"fettle.dev/fettle/internal/lang/source"
-	"fettle.dev/fettle/internal/window"
 )
 
 // Input contains everything on which assignments depend. Compute does not modify it.
@@ -19,6 +16,8 @@ type Input struct {
 	// Pins are additional pins. Each target can also have one in its registry entry.
 	Pins    []Pin
 	Freezes []Freeze
+	// Replacements are rollbacks of the fleet, at most one for each part.
+	Replacements []Replacement
 	// Binaries are the desired binaries of agents.
 	Binaries []BinarySetting
 	// Refs are the commits of Branch and of the refs of pins, by name.
@@ -39,6 +38,42 @@ type Input struct {
 	MaxPinned int
 	// Plan decides which parts of their desired assignments targets get now; nil means AtOnce.
 	Plan func([]Desired) Grant
+}
+
+// Replacement is a rollback of the fleet: content of one commit is held, and targets that follow the branch get the
+// content of another commit instead. It has an effect on a part as long as the head of the branch has exactly the held
+// content of this part. A pin has priority.
+type Replacement struct {
+	Part   string `json:"part"`   // a directory of a module, "top", or AllParts
+	Held   string `json:"held"`   // the commit whose content is held
+	Commit string `json:"commit"` // the commit whose content replaces it
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
+	At     int64  `json:"at"` // seconds since 1970
+}
+
+// AllParts is the Part of a replacement of all parts that both commits have.
+const AllParts = "all"
+
+// replaced is the effect of a Replacement on one part.
+type replaced struct {
+	Replacement
+	held string // digest of the bundle
+	with Contents
+}
+
+// BinarySetting is the desired binary for the agents of some targets.
+type BinarySetting struct {
+	Key string `json:"key"`
+	At  int64  `json:"at"` // ns since 1970; the most recent setting for an agent wins
+	By  string `json:"by,omitempty"`
+	// Select is a selection as for -t, of names and labels. It is evaluated for each computation,
+	// so it also matches targets that enrol later.
+	Select []string `json:"select,omitempty"`
+	// Targets are the targets that matched at first. They are used if the selection fails, because
+	// a target in it has left the fleet.
+	Targets []fleet.TargetID `json:"targets"`
+	Binary  fleet.Binary     `json:"program"`
 }
 
 // Ref is the result for a branch, tag or commit.
@@ -87,51 +122,6 @@ type Approval struct {
 // PinRollout is the Rollout of parts that are assigned because of a pin.
 const PinRollout = "pin"
 
-// Contents is the compiled repository at one revision.
-type Contents struct {
-	Revision fleet.Revision
-	// Author is the author of the commit as git shows it, NAME <MAIL>; "" if it is not known.
-	Author string
-	// Enrolled is the EnrolledDigest of the targets with which it was compiled, because their
-	// labels select modules.
-	Enrolled string
-	// Error is the reason why the revision is unusable. The other fields are empty then.
-	Error string
-	// Root is the root bundle.
-	Root fleet.Bundle
-	// Bundles are the bundles of the modules, by directory.
-	Bundles map[string]fleet.Bundle
-	// Proofs are the proofs of the bundles, by directory, with "" for the root bundle. A revision
-	// without a signature has none.
-	Proofs map[string]fleet.Bundle
-	// Targets are the configurations by name, also of targets that are only enrolled.
-	Targets map[string]Configured
-	// Strategies are the strategies that the revision declares.
-	Strategies []query.Strategy
-}
-
-// Configured is the configuration of one target at one revision.
-type Configured struct {
-	Labels map[string]string // of the repository and of the registry
-	// Modules are in the order of the catalog. Targets may share the slice.
-	Modules []Module
-	// ExportUses are the uses of exported values by the modules. Targets may share the slice.
-	ExportUses []source.Exported
-	Strategy   string // the name of the strategy of its rollouts; "" means none
-	// Windows are the windows for its changes, sorted by name. Targets may share the slice.
-	Windows []window.Window
-	// Errors are configuration errors for users, because of which the revision is unusable for the
-	// target.
-	Errors []string
-}
-
-// Module is a module of a target.
-type Module struct {
-	Directory string // below modules/
-	Needs     []fleet.Need
-	From      []string // the origins of the module: "target group web (fettle.hcl:7)"
-}
-
 // Output is the result of a computation.
 type Output struct {
 	// Assignments are the new assignments, sorted by the name of the target. They are not signed.
@@ -148,4 +138,23 @@ type Output struct {
 
 	in       Input
 	thoughts map[fleet.TargetID]thought
+	// replacements are by part.
+	replacements map[string]replaced
+}
+
+// thought is the part of a decision that Why needs. A hub stores one for each target, so it is
+// small.
+type thought struct {
+	name     string
+	standing fleet.Standing
+	labels   map[string]string
+	// epoch and generation identify its previous assignment; 0 means none.
+	epoch, generation uint64
+	modules           []fleet.Assigned // desired
+	pins              []fleet.Pin
+	kept              string
+	frozen            string
+	grant             string
+	waits             bool
+	issued            uint64
 }

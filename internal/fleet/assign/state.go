@@ -17,6 +17,7 @@ const (
 	TargetEvent            EventKind = "target" // a change of the registry; key: target ID
 	PinEvent               EventKind = "pin"
 	FreezeEvent            EventKind = "freeze"
+	ReplacementEvent       EventKind = "replacement" // a rollback of the fleet; key: its part
 	BinaryEvent            EventKind = "program"
 	RefEvent               EventKind = "ref" // a new result for a branch or tag; key: its name
 	ApprovalEvent          EventKind = "approval"
@@ -37,6 +38,7 @@ type Event struct {
 	Target            *fleet.Target
 	Pin               *Pin
 	Freeze            *Freeze
+	Replacement       *Replacement
 	Binary            *BinarySetting
 	Ref               *Ref
 	Approval          *Approval
@@ -54,6 +56,7 @@ type State struct {
 	targets            table[fleet.Target]
 	pins               table[Pin]
 	freezes            table[Freeze]
+	replacements       table[Replacement]
 	binaries           table[BinarySetting]
 	refs               table[Ref]
 	approvals          table[Approval]
@@ -96,7 +99,7 @@ func (t table[T]) list() []T {
 // NewState returns an empty state.
 func NewState(epoch uint64, branch string) *State {
 	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{},
-		freezes: table[Freeze]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
+		freezes: table[Freeze]{}, replacements: table[Replacement]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
 		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{},
 		previous: map[fleet.TargetID]fleet.Assignment{}}
 }
@@ -110,6 +113,8 @@ func (s *State) Fold(e Event) {
 		s.pins.put(e.Key, e.Rev, e.Pin)
 	case FreezeEvent:
 		s.freezes.put(e.Key, e.Rev, e.Freeze)
+	case ReplacementEvent:
+		s.replacements.put(e.Key, e.Rev, e.Replacement)
 	case BinaryEvent:
 		s.binaries.put(e.Key, e.Rev, e.Binary)
 	case RefEvent:
@@ -149,7 +154,7 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // state, so it is valid until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(),
-		Pins: s.pins.list(), Freezes: s.freezes.list(), Binaries: s.binaries.list(),
+		Pins: s.pins.list(), Freezes: s.freezes.list(), Replacements: s.replacements.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
 		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
@@ -177,13 +182,14 @@ func (s *State) Marshal() []byte {
 		Pins      []Pin                               `json:"pins"`
 		Freezes   []Freeze                            `json:"freezes"`
 		Binaries  []BinarySetting                     `json:"programs,omitempty"`
+		Replaced  []Replacement                       `json:"replacements,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Refs, in.Approvals,
-		in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Replacements, in.Refs,
+		in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // all fields have a JSON form
 	}

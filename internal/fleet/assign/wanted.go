@@ -57,6 +57,14 @@ func Needed(in Input) []string {
 			out = append(out, commit)
 		}
 	}
+	for _, r := range in.Replacements {
+		for _, commit := range []string{r.Held, r.Commit} {
+			found := in.Refs[commit].Commit
+			if _, ok := in.Revisions[found]; found != "" && !ok {
+				out = append(out, found)
+			}
+		}
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -127,7 +135,9 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels,
 		Fleet: t.Fleet, Windows: conf.Windows,
 		Root: c.top(ref, got), Modules: modules}
-	want.Root.Rollout = rollout(d)
+	if want.Root.Rollout = rollout(d); want.Root.Rollout == "" {
+		want.Root = replace(c.replacements, c.in.Branch, want.Root, &c.alarms)
+	}
 	d.permit(&want)
 	want.Binary = c.binaryOf[t.ID]
 	c.carry(d, &want)
@@ -170,21 +180,6 @@ func rollout(d *decision) string {
 	return ""
 }
 
-// at returns the revision with the ref through which it was found.
-func (r Contents) at(ref string) fleet.Revision {
-	out := r.Revision
-	out.Branch = ref
-	return out
-}
-
-// proof returns the proof of a part, or nil.
-func (r Contents) proof(directory string) *fleet.Bundle {
-	if p, ok := r.Proofs[directory]; ok {
-		return &p
-	}
-	return nil
-}
-
 // modules returns the modules of a target with their bundles. Targets with the same configuration
 // share the list.
 func (c *computation) modules(key listKey, got Contents, conf Configured) (list []fleet.Assigned, why string) {
@@ -202,6 +197,14 @@ func (c *computation) modules(key listKey, got Contents, conf Configured) (list 
 		}
 		list = append(list, fleet.Assigned{Module: m.Directory, Revision: got.at(key.ref), Bundle: bundle,
 			Proof: got.proof(m.Directory), Rollout: key.rollout, Needs: m.Needs})
+	}
+	if key.rollout == "" && len(c.replacements) > 0 {
+		for i := range list {
+			list[i] = replace(c.replacements, c.in.Branch, list[i], &c.alarms)
+		}
+		if why = badNeeds(list); why != "" {
+			return nil, "the rollback of the fleet contradicts the commit: " + why
+		}
 	}
 	c.lists[key] = list
 	return list, ""

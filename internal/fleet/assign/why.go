@@ -26,6 +26,13 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	if module != "" {
 		lines = append(lines, o.whyModule(d, module)...)
 	}
+	if len(d.pins) == 0 || d.pins[0].Module != "" {
+		for _, part := range []string{module, RootPart} {
+			if why := o.whyReplaced(part); why != "" {
+				lines = append(lines, why)
+			}
+		}
+	}
 	if d.frozen != "" {
 		lines = append(lines, "it is frozen: "+d.frozen)
 	}

@@ -210,6 +210,9 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.ApproveRollout(), route.RolloutID{Rollout: "r2"}, document.GateApprovalRequest{}))
 	try(client.Call(ctx, c, route.JudgeRollout(), route.RolloutID{Rollout: "r2"},
 		document.VerdictRequest{Verdict: "pass"}))
+	try(client.Get(ctx, c, route.FleetRollbacks()))
+	try(client.Post(ctx, c, route.RollBackFleet(), document.FleetRollbackRequest{Part: "web", To: "stable"}))
+	try(client.Post(ctx, c, route.ReleaseFleet(), document.FleetReleaseRequest{Part: "all"}))
 	try(client.Get(ctx, c, route.Check()))
 	try(client.Post(ctx, c, route.SaveState(), document.ReasonRequest{}))
 	try(client.Post(ctx, c, route.BackupSaved(), document.BackupSaved{}))

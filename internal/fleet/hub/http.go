@@ -39,6 +39,8 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleJobs(t, h.jobs)
 	api.HandleRollouts(t, h.rolloutService())
 	api.HandleRolloutPlans(t, h.rolloutService())
+	api.HandleFleetRollbacks(t, rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
+		Branch: func() string { return h.repository.Repository().Branch }, Events: h.events})
 	api.HandleBinaries(t, h.binaries)
 	api.HandleTokens(t, &h.users)
 	api.HandleAuditLog(t, h)

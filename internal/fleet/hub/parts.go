@@ -128,7 +128,7 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader 
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
 		Compile:    c.conf.Compile.Targets,
-		Strategies: c.conf.Compile.Strategies, Rollouts: l, Observed: c.view.Changed,
+		Strategies: c.conf.Compile.Strategies, Refollow: r.Refollow, Rollouts: l, Observed: c.view.Changed,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
 		},

@@ -39,6 +39,9 @@ func (s *State) Stable(lane, part string) (digest string, ok bool) {
 	return digest, ok
 }
 
+// StableContent returns the digests of Stable by lane and part.
+func (s *State) StableContent() map[string]map[string]string { return s.stable }
+
 // Open returns the rollouts that have not ended, oldest first. The caller must not modify the result.
 func (s *State) Open() []*Rollout { return s.open }
 

@@ -71,6 +71,8 @@ type Config struct {
 	SetMemberships func(map[string]view.Memberships)
 	// UnlessDismissed returns a context that also ends when this hub is retired.
 	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)
+	// Refollow is called when other commits of the repository become necessary.
+	Refollow func()
 	// Tasks are further tasks of the hub that leads. They run until their context ends.
 	Tasks []func(ctx context.Context, fence uint64) error
 }

@@ -17,6 +17,9 @@ func (c Config) tellAll(tell func(assign.Event)) {
 	c.Records.Freezes.Each(func(key string, f assign.Freeze, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
+	c.Records.Replacements.Each(func(key string, r assign.Replacement, rev uint64) {
+		tell(assign.Event{Rev: rev, Kind: assign.ReplacementEvent, Key: key, Replacement: &r})
+	})
 	c.Records.Binaries.Each(func(key string, p assign.BinarySetting, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.BinaryEvent, Key: key, Binary: &p})
 	})

@@ -42,6 +42,10 @@ func (l *Leader) Watch() {
 	r.Freezes.Changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
+	r.Replacements.Changed = func(key string, p assign.Replacement, rev uint64, gone bool) {
+		l.tell(assign.Event{Rev: rev, Kind: assign.ReplacementEvent, Key: key, Replacement: unless(gone, &p)})
+		l.Refollow()
+	}
 	r.Refs.Changed = func(_ string, r records.Ref, rev uint64, gone bool) {
 		if !gone {
 			l.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.Result()})

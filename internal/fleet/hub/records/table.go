@@ -40,6 +40,7 @@ type Table struct {
 	Repositories       *Mirror[Repository]
 	Refs               *Mirror[Ref] // by RefKey
 	Freezes            *Mirror[assign.Freeze]
+	Replacements       *Mirror[assign.Replacement] // by RefKey of the part
 	Binaries           *Mirror[assign.BinarySetting]
 	Approvals          *Mirror[assign.Approval]
 	MinimumGenerations *Mirror[fleet.Have]
@@ -104,6 +105,7 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Repositories, "repository/", nil, nil),
 			mirror(&t.Refs, "ref/", nil, nil),
 			mirror(&t.Freezes, "freeze/", nil, nil),
+			mirror(&t.Replacements, "replacement/", nil, nil),
 			mirror(&t.Binaries, "program/", nil, nil),
 			mirror(&t.Approvals, "approval/", nil, nil),
 			mirror(&t.MinimumGenerations, "floor/", nil, nil),

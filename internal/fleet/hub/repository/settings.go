@@ -48,13 +48,16 @@ func (f *Follower) Begin(ctx context.Context) error {
 	return nil
 }
 
-// pinnedRefs returns the refs in pins of active targets, sorted and without duplicates.
+// pinnedRefs returns the refs in pins of active targets, and the commits of rollbacks, sorted and without duplicates.
 func (f *Follower) pinnedRefs() []string {
 	var refs []string
 	for _, t := range f.Records.Targets.Values() {
 		if t.Pin != nil && t.Standing == fleet.Active {
 			refs = append(refs, t.Pin.Ref)
 		}
+	}
+	for _, r := range f.Records.Replacements.Values() {
+		refs = append(refs, r.Held, r.Commit)
 	}
 	slices.Sort(refs)
 	return slices.Compact(refs)

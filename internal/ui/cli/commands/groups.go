@@ -47,7 +47,7 @@ func ofFleet(hub *fleetcmd.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
-		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, fleetcmd.NewRequest, fleetcmd.NewCert,
+		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, fleetcmd.NewFleet, fleetcmd.NewRequest, fleetcmd.NewCert,
 		fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }

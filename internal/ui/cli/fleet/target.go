@@ -7,7 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
 // NewTarget builds the command target, to targets of the fleet, and hosts over SSH.
@@ -56,4 +60,88 @@ func deleteTargetBinary(ctx context.Context, s *cli.Session) error {
 	return s.Done("delete-binary", 0,
 		fmt.Sprintf("The binary was deleted from %s. The history of the host, and the data to undo its runs, remain in %s.",
 			a, state))
+}
+
+// targetCommands are the commands of fettle target that call a hub.
+func targetCommands(s *cli.Session) []*cobra.Command {
+	return []*cobra.Command{
+		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s),
+		newTargetPin(s), newTargetUnpin(s),
+		newTargetFreeze(s), newTargetUnfreeze(s), newTargetSuspect(s), newTargetTrust(s), newTargetRetire(s),
+		newTargetRevoke(s),
+	}
+}
+
+func newTargetList(s *cli.Session) *cobra.Command {
+	var q route.TargetQuery
+	var w hubclient.Watching
+	c := hubclient.SelectMany(&cobra.Command{
+		Use:   "list",
+		Short: "List the targets of the fleet",
+		Long: `Lists the targets with their states. If several states apply to a target, the
+list shows the worst state. The states, from worst to best:
+
+  cloned         several hosts have the identity of the target.
+  failed         a run or a module failed.
+  unresponsive   no hub received a message from the agent for too long.
+  drifted        the host differs from the applied state.
+  unknown        the agent has not sent a report yet.
+  frozen         a freeze prevents changes.
+  deferred       a module must not be applied before its scheduled time.
+  applying       a run is in progress.
+  blocked        a module waits for another module or a value of another
+                 target.
+  unassigned     the hub has not created the first assignment yet.
+  pending        a part of the assignment is not applied yet.
+  ready          the whole assignment is applied, and its checks pass.
+
+The state not-in-fleet means that the target is not active, because it was
+retired or revoked, for example.`,
+		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			words, err := hubclient.SelectedOnHub(s)
+			if err != nil {
+				return err
+			}
+			q.Select = words
+			var alarms document.AlarmPage
+			return hubclient.Showing(c.Context(), s.Printer, w, func(hub *client.Client) (document.TargetPage, error) {
+				p, err := client.GetAt(c.Context(), hub, route.Targets(), q)
+				if err == nil && !s.JSON {
+					alarms, err = client.Get(c.Context(), hub, route.Alarms())
+				}
+				return p, err
+			}, func(s *cli.Printer, p document.TargetPage) { showTargets(s, p, alarms.Alarms) })
+		},
+	})
+	c.Flags().StringVar(&q.Sort, "sort", "name",
+		"order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
+	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
+	cli.LimitOrAllFlag(c, &q.Limit, 0, "targets")
+	w.Flag(c)
+	return c
+}
+
+func newTargetShow(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "show TARGET",
+		Short:   "Show a target: its assignment, its applied modules, and waits",
+		Example: "  fettle target show web1\n  fettle target show web1 --json",
+		Args:    cli.Args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return hubclient.ShowingAt(c.Context(), s.Printer, w, route.Target(), route.TargetName{Target: a[0]}, showTarget)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+// onTargets is a command that does something to the targets that are named or selected.
+func onTargets[In any](s *cli.Session, c *cobra.Command, did string, names []string,
+	r route.Route[route.TargetName, In, document.Done], in In) error {
+	return hubclient.EachOnHub(c.Context(), s, did, names, func(hub *client.Client, name string) (document.Done, error) {
+		return client.Call(c.Context(), hub, r, route.TargetName{Target: name}, in)
+	})
 }

@@ -51,6 +51,7 @@ func Table(b Backend) *api.Table {
 	api.HandleJobs(t, b)
 	api.HandleRollouts(t, Rollouts{})
 	api.HandleRolloutPlans(t, Rollouts{})
+	api.HandleFleetRollbacks(t, FleetRollbacks{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)

@@ -1,0 +1,218 @@
+package rollouts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// FleetRollbacks stores rollbacks of the fleet, which the hub that leads puts into effect: see assign.Replacement. It
+// implements api.FleetRollbacks.
+type FleetRollbacks struct {
+	Log     *Log
+	Now     func() time.Time
+	Records *records.Table
+	Branch  func() string
+	Events  events.Recorder
+}
+
+// stableWord means the content of the last completed rollout.
+const stableWord = "stable"
+
+// FleetRollbacks returns the stored rollbacks.
+func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRollback, _ error) {
+	for _, r := range f.Records.Replacements.Values() {
+		out = append(out, document.FleetRollback(r))
+	}
+	slices.SortFunc(out, func(a, b document.FleetRollback) int { return strings.Compare(a.Part, b.Part) })
+	return out, nil
+}
+
+// RollBackFleet stores a rollback. Repeating it changes nothing.
+func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
+	r document.FleetRollbackRequest) (string, error) {
+	head, _, _ := f.Records.Refs.Get(records.RefKey(f.Branch()))
+	if head.Revision.Commit == "" {
+		return "", &api.Refusal{Status: api.Conflict, Why: "cannot roll back: the hub has not read the branch yet",
+			Hint: "See the state of the repository: fettle status --fleet"}
+	}
+	if err := f.knows(r.Part); err != nil {
+		return "", err
+	}
+	to, err := f.commits(r, head.Revision.Commit)
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	for _, part := range slices.Sorted(maps.Keys(to)) {
+		n := assign.Replacement{Part: part, Held: head.Revision.Commit, Commit: to[part], By: by.Name, Reason: r.Reason,
+			At: f.Now().Unix()}
+		stored, err := f.put(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		if stored {
+			text := fmt.Sprintf("%s: HEAD %.12s, %s %.12s", n.Part, n.Held, kindOf(r.To), n.Commit)
+			said = append(said, text)
+			f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by.Name,
+				Text: "rollback of the fleet, held: " + text + prefixed(": ", r.Reason)})
+		}
+	}
+	if len(said) == 0 {
+		return "There is nothing to do: the branch has this content, or the rollback was ordered before.", nil
+	}
+	return "Held: " + strings.Join(said, "; ") + ". Rollouts return all targets that follow the branch. " +
+		"Newer content in the branch ends this, or: fettle fleet release", nil
+}
+
+// kindOf describes the content to which the fleet returns.
+func kindOf(to string) string {
+	if to == stableWord {
+		return stableWord
+	}
+	return "commit"
+}
+
+func prefixed(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// ReleaseFleet removes rollbacks.
+func (f FleetRollbacks) ReleaseFleet(ctx context.Context, by access.Principal,
+	r document.FleetReleaseRequest) (string, error) {
+	var said []string
+	for _, was := range f.Records.Replacements.Values() {
+		if r.Part != assign.AllParts && was.Part != r.Part {
+			continue
+		}
+		if err := f.Records.Replacements.Remove(ctx, records.RefKey(was.Part)); err != nil {
+			return "", err
+		}
+		said = append(said, was.Part)
+		f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by.Name,
+			Text: "rollback of the fleet released: " + was.Part + prefixed(": ", r.Reason)})
+	}
+	if len(said) == 0 {
+		return "", &api.Refusal{Status: api.Conflict, Why: "cannot release: there is no rollback of " + r.Part,
+			Hint: "List them: fettle fleet rollbacks"}
+	}
+	slices.Sort(said)
+	return "Released: " + strings.Join(said, ", ") + ". Rollouts deliver the content of the branch again.", nil
+}
+
+var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+
+// commits returns the commit to which each part returns, except for parts that need no change.
+func (f FleetRollbacks) commits(r document.FleetRollbackRequest, head string) (map[string]string, error) {
+	out := map[string]string{}
+	switch {
+	case r.To == stableWord:
+		return f.stable(r.Part, head)
+	case !fullHash().MatchString(r.To):
+		return nil, &api.Refusal{Status: api.BadRequest,
+			Why:  fmt.Sprintf("cannot roll back to %.80q: it is not the full hash of a commit", r.To),
+			Hint: "Run the command in a clone of the repository, or use: --to stable"}
+	case r.To != head:
+		out[r.Part] = r.To
+	}
+	return out, nil
+}
+
+// stable returns the commits of the stable content of a part or of all parts.
+func (f FleetRollbacks) stable(part, head string) (map[string]string, error) {
+	found, known, err := f.Log.stable(part)
+	if err == nil && !known {
+		err = fmt.Errorf("no rollout of %s has completed, so there is no stable content", part)
+	}
+	if err != nil {
+		return nil, &api.Refusal{Status: api.Conflict, Why: "cannot roll back: " + err.Error(),
+			Hint: "Name a commit: --to COMMIT"}
+	}
+	maps.DeleteFunc(found, func(_, commit string) bool { return commit == head })
+	return found, nil
+}
+
+// stable returns the commits of stable content by part, unless the newest rollout of the part delivered it. known means
+// that there is stable content. Lanes can have different stable content.
+func (l *Log) stable(part string) (out map[string]string, known bool, err error) {
+	l.showing.Lock()
+	defer l.showing.Unlock()
+	l.shown.sync()
+	digests := map[string]string{}
+	out = map[string]string{}
+	for _, parts := range l.shown.state.StableContent() {
+		for p, d := range parts {
+			a, ok := l.shown.contents[d]
+			if !ok || part != assign.AllParts && p != part {
+				continue
+			}
+			if was := digests[p]; was != "" && was != a.Bundle.Digest {
+				return nil, true, fmt.Errorf("the stable content of %s is different for different strategies", p)
+			}
+			if digests[p] = a.Bundle.Digest; !l.shown.isNewest(p) {
+				out[p] = max(out[p], a.Revision.Commit)
+			}
+		}
+	}
+	return out, len(digests) > 0, nil
+}
+
+// isNewest reports whether the newest rollout of a part has completed, so that its stable content is the newest.
+func (l *folded) isNewest(part string) bool {
+	for _, r := range l.state.All() {
+		if slices.ContainsFunc(r.Plan.Changes, func(c rollout.Change) bool { return c.Part == part }) {
+			return r.Phase == rollout.Completed || r.Phase == rollout.WithExceptions
+		}
+	}
+	return false
+}
+
+// knows returns an error if no target has a module.
+func (f FleetRollbacks) knows(part string) error {
+	if part == assign.AllParts || part == assign.RootPart {
+		return nil
+	}
+	var names []string
+	for _, a := range f.Records.Assignments.Values() {
+		for _, m := range a.Assignment.Modules {
+			if m.Module == part {
+				return nil
+			}
+			if !slices.Contains(names, m.Module) {
+				names = append(names, m.Module)
+			}
+		}
+	}
+	hint := "List them: fettle module list --fleet"
+	if near := diag.Nearest(part, names, 3); near != "" {
+		hint = "Did you mean: " + near
+	}
+	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("no target has the module %.80q", part), Hint: hint}
+}
+
+// put stores a replacement, unless the same one is stored.
+func (f FleetRollbacks) put(ctx context.Context, r assign.Replacement) (stored bool, err error) {
+	was, rev, ok := f.Records.Replacements.Get(records.RefKey(r.Part))
+	if ok && was.Held == r.Held && was.Commit == r.Commit {
+		return false, nil
+	}
+	return true, f.Records.Replacements.Put(ctx, records.RefKey(r.Part), r, rev)
+}

@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// NewFleet builds the command fleet, for operations on all targets.
+func NewFleet(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fleet",
+		Short: "Rollbacks of all targets",
+		Args:  cli.Args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newFleetRollback(s), newFleetRelease(s), newFleetRollbacks(s))
+	return c
+}
+
+func newFleetRollback(s *cli.Session) *cobra.Command {
+	var r document.FleetRollbackRequest
+	all, yes := false, false
+	c := &cobra.Command{
+		Use:   "rollback [MODULE]",
+		Short: "Return all targets to earlier content",
+		Long: `Returns a module, or with --all everything, to earlier content on all targets
+that follow the branch of the fleet. --to stable is the content of the last
+completed rollout, which targets get at once; the content of a commit reaches
+them in waves. MODULE top is the root bundle.
+
+The present content of the branch is held: targets do not get it, until the
+branch has other content of the same part, or until "fettle fleet release".
+Open rollouts of this content are superseded. Pinned targets keep their pins.
+Targets keep their modules: with --all, modules that the commit does not have
+stay as they are.`,
+		Example: "  fettle fleet rollback nginx --to stable --reason 'requests time out'\n" +
+			"  fettle fleet rollback --all --to v1.3",
+		Args: cli.Args(0, 1),
+		RunE: func(c *cobra.Command, a []string) (err error) {
+			if r.Part, err = fleetPart(a, all); err != nil {
+				return err
+			}
+			if r.To == "" {
+				return cli.Refuse("Name it: --to stable, or --to COMMIT", "cannot roll back the fleet without a destination")
+			}
+			question := fmt.Sprintf("Roll back %s to %s on all targets?", r.Part, r.To)
+			if err := cli.AskBefore(c.Context(), s, yes, question); err != nil {
+				return err
+			}
+			if r.To != "stable" {
+				if r.To, err = fullCommit(c.Context(), s, r.To); err != nil {
+					return err
+				}
+			}
+			return sendFleet(s, func(hub *client.Client) (document.Done, error) {
+				return client.Post(c.Context(), hub, route.RollBackFleet(), r)
+			})
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "roll back the root bundle and all modules")
+	c.Flags().StringVar(&r.To, "to", "", "return to the content of this `COMMIT`, or to stable")
+	cli.YesFlag(c, &yes)
+	cli.ReasonFlag(c, &r.Reason)
+	return c
+}
+
+// fleetPart returns the part that a command names.
+func fleetPart(a []string, all bool) (string, error) {
+	switch {
+	case all == (len(a) > 0):
+		return "", cli.Refuse("Name a module, or use --all", "cannot tell which content is meant")
+	case all:
+		return "all", nil
+	}
+	return a[0], nil
+}
+
+func sendFleet(s *cli.Session, do func(*client.Client) (document.Done, error)) error {
+	hub, err := hubclient.HubOf(s.Printer)
+	if err != nil {
+		return err
+	}
+	d, err := do(hub)
+	if err != nil {
+		return err
+	}
+	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
+}
+
+func newFleetRelease(s *cli.Session) *cobra.Command {
+	var r document.FleetReleaseRequest
+	all := false
+	c := &cobra.Command{
+		Use:     "release [MODULE]",
+		Short:   "Permit content that is held since a rollback of the fleet",
+		Long:    `Ends a rollback of the fleet: rollouts deliver the content of the branch again.`,
+		Example: "  fettle fleet release nginx\n  fettle fleet release --all",
+		Args:    cli.Args(0, 1),
+		RunE: func(c *cobra.Command, a []string) (err error) {
+			if r.Part, err = fleetPart(a, all); err != nil {
+				return err
+			}
+			return sendFleet(s, func(hub *client.Client) (document.Done, error) {
+				return client.Post(c.Context(), hub, route.ReleaseFleet(), r)
+			})
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "end all rollbacks of the fleet")
+	cli.ReasonFlag(c, &r.Reason)
+	return c
+}
+
+func newFleetRollbacks(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "rollbacks",
+		Short:   "List rollbacks of the fleet that were not released",
+		Example: "  fettle fleet rollbacks",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.FleetRollbacks(), showFleetRollbacks)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func showFleetRollbacks(s *cli.Printer, p document.FleetRollbackPage) {
+	if len(p.Rollbacks) == 0 {
+		s.Printf("No content is held since a rollback of the fleet.\n")
+		return
+	}
+	rows := [][]string{}
+	for _, r := range p.Rollbacks {
+		rows = append(rows, []string{r.Part, hubclient.Short(r.Held), hubclient.Short(r.Commit), render.Escape(r.By),
+			s.Moment(r.At * int64(time.Second)), render.Escape(r.Reason)})
+	}
+	s.Style().Table(s.App.Stdout, []string{"PART", "HELD", "INSTEAD", "BY", "SINCE", "REASON"}, rows)
+}
