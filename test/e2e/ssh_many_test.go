@@ -31,6 +31,7 @@ exec "willing" {
   creates = "/etc/never"
   undo    = ["true"]
 }
+check "text" { exec = "grep -qv bad /srv/site/index.html" }
 `
 
 // TestManyHosts works on hosts side by side: five, and thirty in the long form.
@@ -99,6 +100,11 @@ func TestManyHosts(t *testing.T) {
 	for _, m := range append([]*machine{bad}, rest...) {
 		m.want("saved", "cat", "/srv/site/index.html")
 		d.fettle(0, "apply", "-t", m.Name, "--yes", "--var", "text=two")
+	}
+
+	if n == 5 {
+		d.rollOut(ms)
+		d.fettle(0, "apply", "-t", "*", "--yes", "--var", "text=two")
 	}
 
 	// With one at a time and no failure allowed, the first that fails is the last.

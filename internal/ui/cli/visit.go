@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/round"
@@ -12,3 +13,6 @@ func (cr *TargetSet) Visit(ctx context.Context, name string,
 	one func(context.Context, *Member, executor.Executor) round.Outcome) round.Outcome {
 	return cr.on(ctx, cr.members[name], one)
 }
+
+// GivenVariables returns the variables of the command line, "NAME=VALUE", sorted.
+func (s *Session) GivenVariables() []string { return slices.Sorted(slices.Values(s.vars)) }

@@ -2,11 +2,12 @@ package host
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -64,16 +65,22 @@ func (look planner) apply(cr *cli.TargetSet) waves.Operation {
 	}
 }
 
-// check runs the checks of a target. They run also if nothing changes.
+// check runs the checks of a target. While a command of the list would run again, or a path drifted, they do not run:
+// the run would also change the target. A target with another list has failed.
 func (look planner) check(cr *cli.TargetSet) waves.Operation {
 	return func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
 		s, err := look(ctx, m, x)
 		if err != nil {
 			return cli.Failed(err)
 		}
-		if !s.plan.Empty() {
-			return cli.Failed(fmt.Errorf("the target was changed since the rollout applied it: %s",
-				render.Style{}.Summary(s.plan)))
+		_, same, err := waves.Applied(ctx, x, s.plan.List)
+		switch {
+		case err != nil:
+			return cli.Failed(err)
+		case !same:
+			return cli.Failed(errors.New("another list was applied since the rollout applied its list"))
+		case !s.plan.Empty():
+			return round.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(s.plan)}
 		}
 		rep, err := applyOne(ctx, m, x, s)
 		return outcomeOfRun(cr, "Checked", rep, s.plan, err)

@@ -39,7 +39,7 @@ func (r Rollout) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Refuse("Remove the file to begin a new rollout: rm "+file, fmt.Sprintf("cannot read %s: %v", file, err))
 	}
-	order := push.Order{Strategy: strategy, Content: r.Targets.Source.Rev.Digest, Cause: causeOf(r.Targets.Source.Rev),
+	order := push.Order{Strategy: strategy, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
 		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
 	m, err := r.begin(ctx, log, order)
 	if err != nil {

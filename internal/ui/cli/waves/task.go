@@ -2,8 +2,11 @@ package waves
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
@@ -27,6 +30,19 @@ func causeOf(r repo.Revision) string {
 		text += ": " + r.Subject
 	}
 	return text
+}
+
+// contentOf returns a digest of the content that the command applies: the revision and the variables of the command.
+func contentOf(set *cli.TargetSet) string {
+	given := set.Session.GivenVariables()
+	if len(given) == 0 {
+		return set.Source.Rev.Digest
+	}
+	h := sha256.New()
+	for _, text := range append([]string{set.Source.Rev.Digest}, given...) {
+		_, _ = io.WriteString(h, text+"\x00")
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // do performs one task on its target.
@@ -69,14 +85,23 @@ func (p *performed) planOne(ctx context.Context, m *cli.Member, x executor.Execu
 	if made == nil {
 		return o, push.Result{}
 	}
-	st, err := x.Status(ctx)
+	run, same, err := Applied(ctx, x, made.List)
 	if err != nil {
 		return cli.Failed(err), push.Result{}
 	}
-	res := push.Result{Reached: true, OK: true, Run: st.State.Run,
-		Changes: o.Err != nil || st.State.List != made.List || !st.State.Complete}
+	res := push.Result{Reached: true, OK: true, Run: run, Changes: o.Err != nil || !same}
 	o.Err = nil
 	return o, res
+}
+
+// Applied returns the last run of a target, and reports whether the target has the whole list with a digest.
+func Applied(ctx context.Context, x executor.Executor, list string) (run int, same bool, err error) {
+	st, err := x.Status(ctx)
+	if err != nil || st.State.Run == 0 {
+		return 0, false, err
+	}
+	has, err := x.List(ctx, st.State.Run)
+	return st.State.Run, st.State.Complete && has.Digest() == list, err
 }
 
 // goBack rolls a target back to a run. If another run followed, it refuses.
