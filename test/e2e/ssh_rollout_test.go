@@ -2,8 +2,8 @@ package e2e
 
 import "fmt"
 
-// rollOut performs rollouts over SSH on five hosts that have the text two. A bad one stops at the first host, which gets
-// its previous state, and a good one reaches all.
+// rollOut performs rollouts over SSH on five hosts that have the text two. A bad one stops at the first host, which
+// gets its previous state, and a good one reaches all.
 func (d *desk) rollOut(ms []*machine) {
 	d.t.Helper()
 	o := d.fettle(failed, "apply", "-t", "*", "--yes", "--rollout", "careful", "--var", "text=bad")

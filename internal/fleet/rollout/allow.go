@@ -42,6 +42,11 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 		return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
 			r.Plan.Waves[m.Wave].Name)
 	}
+	for _, r := range s.Open() {
+		if m := r.Members[id]; m != nil && m.State != MemberLeft && r.has(c) {
+			return fmt.Sprintf("it waits for the end of the rollout %s, to which it belongs since it had another branch", r.ID)
+		}
+	}
 	return "it waits for a rollout"
 }
 

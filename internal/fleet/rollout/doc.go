@@ -70,7 +70,8 @@
 // # Dependence on other targets
 //
 // A part of Target.Waits must not reach the target yet. Its change is not proposed, a member does not get it, and
-// stable content waits, too. A grant that was made remains. Returns and removals do not wait.
+// stable content waits, too. A grant that was made remains. Returns and removals do not wait. A rollout that has both
+// parts does not wait for itself.
 //
 // # Domains and rates
 //

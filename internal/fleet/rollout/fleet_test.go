@@ -101,7 +101,7 @@ func (f *fleet) world() rollout.World {
 func (f *fleet) target(h *host) rollout.Target {
 	return rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
 		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
-		Waits: f.waits(h), Labels: h.labels}
+		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Labels: h.labels}
 }
 
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.

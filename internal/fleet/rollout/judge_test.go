@@ -103,7 +103,8 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 		f.tell("%s is granted the change as lost %t, and is %q", e.Target, e.Lost, h.health)
 	}
 	for _, c := range f.wants(h) {
-		if slices.Contains(plan.Changes, c) {
+		db := slices.ContainsFunc(plan.Changes, func(c rollout.Change) bool { return c.Part == "db" })
+		if slices.Contains(plan.Changes, c) && !db {
 			f.ordered(e.Target, c, "a grant")
 		}
 	}

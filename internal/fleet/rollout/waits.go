@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
 // that a rollout granted does not wait.
 func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
@@ -29,10 +31,11 @@ func (t Target) depends(c Change) string {
 	return t.Waits[c.Part]
 }
 
-// waitsIn returns the reason why a target must not get the changes of a rollout yet, or "".
+// waitsIn returns the reason why a target must not get the changes of a rollout yet, or "". A rollout does not wait for
+// a part that it delivers itself, for example because the dependence was declared after its begin: it would never end.
 func (t Target) waitsIn(r *Rollout) string {
 	for _, c := range t.Wants {
-		if why := t.depends(c); r.has(c) && why != "" {
+		if why := t.depends(c); r.has(c) && why != "" && !slices.ContainsFunc(t.WaitsFor[c.Part], r.part) {
 			return why
 		}
 	}

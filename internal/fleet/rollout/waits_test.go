@@ -25,7 +25,8 @@ func (f *fleet) dbReady(h *host) bool {
 		(h.health == rollout.Healthy || h.health == rollout.Broken)
 }
 
-// ordered checks that no host is granted or given a part that waits. An already granted part does not wait.
+// ordered checks that no host is granted or given a part that waits. An already granted part does not wait, and a
+// rollout that has both parts does not wait for itself.
 func (f *fleet) ordered(id rollout.ID, c rollout.Change, why string) {
 	h := f.hosts[id]
 	if f.waits(h)[c.Part] != "" && c.Digest != "" {
@@ -72,4 +73,22 @@ func TestRollbackDoesNotWait(t *testing.T) {
 			t.Errorf("%s has %v", id, h.parts)
 		}
 	}
+}
+
+// TestDependenceOfAnOpenRollout: the dependence is declared while a rollout has both parts. The rollout goes on, also
+// if a host that needs it joins.
+func TestDependenceOfAnOpenRollout(t *testing.T) {
+	f := newFleet(t, 5, rollout.Careful())
+	f.head["db"] = "d1"
+	f.step(1)
+	f.after = true
+	f.add("late")
+	f.until(t, "both parts", func() bool {
+		for _, h := range f.hosts {
+			if h.parts["db"] != "d1" || h.parts["web"] != "w1" {
+				return false
+			}
+		}
+		return true
+	})
 }

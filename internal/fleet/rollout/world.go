@@ -32,6 +32,8 @@ type Target struct {
 	// Waits contains the reason for each part that the target must not get yet, because the part depends on modules of
 	// other targets.
 	Waits map[string]string
+	// WaitsFor contains the parts for which each part of Waits waits.
+	WaitsFor map[string][]string
 }
 
 // wants reports whether a target lacks one of the changes.

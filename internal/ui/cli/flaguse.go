@@ -90,9 +90,9 @@ func FlagsOf() map[string][]string {
 		"hub backup", "hub check", "hub chown", "hub init", "hub join", "hub list", "hub restore", "hub retire", "hub token",
 		"notify approve", "notify reject", "notify list", "notify delete", "notify test",
 		"user list", "user login", "user logins", "user revoke", "user set", "fleet release", "fleet rollbacks",
-		"job list", "job show", "job cancel", "token create", "token list", "token revoke",
+		"job list", "job show", "job cancel", "token create", "token list", "token revoke", "rollout verdict",
 		"rollout list", "rollout show", "rollout pause", "rollout resume", "rollout abort", "rollout rollback",
-		"rollout promote", "rollout skip", "rollout retry", "rollout release",
+		"rollout promote", "rollout skip", "rollout retry", "rollout release", "rollout approve", "rollout reject",
 	} {
 		out[c] = doc
 	}

@@ -112,17 +112,17 @@ func (d dependence) least() int {
 
 // waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. A module that the
 // target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without
-// it.
-func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]string {
+// it. parts contains the modules for which each part waits.
+func (all dependences) waits(d assign.Desired, h rollout.Health) (out map[string]string, parts map[string][]string) {
 	if d.Want == nil || len(all[d.Strategy]) == 0 {
-		return nil
+		return nil, nil
 	}
-	out := map[string]string{}
+	out, parts = map[string]string{}, map[string][]string{}
 	for _, a := range all[d.Strategy] {
 		for _, m := range a.Modules {
 			if _, ok := find(d.Was, m); ok && out[m] == "" {
 				if why := a.unmet(d.Target.ID, h); why != "" {
-					out[m] = why
+					out[m], parts[m] = why, []string{a.Module}
 				}
 			}
 		}
@@ -133,9 +133,10 @@ func (all dependences) waits(d assign.Desired, h rollout.Health) map[string]stri
 			for _, n := range p.Needs {
 				if out[n.Module] != "" && out[p.Module] == "" && has(d.Was, p.Module) != "" {
 					out[p.Module] = fmt.Sprintf("it needs %s, for which it waits: %s", n.Module, out[n.Module])
+					parts[p.Module] = parts[n.Module]
 				}
 			}
 		}
 	}
-	return out
+	return out, parts
 }

@@ -109,7 +109,11 @@ func TestDependence(t *testing.T) {
 			Targets: map[fleet.TargetID]document.Target{"t1": ready, "t2": ready, "t3": ready},
 			Ready:   map[string]map[fleet.TargetID]bool{"modules/db": {"t1": true, "t2": true}}}
 		c.change(&f, all)
-		got := f.dependences(all).waits(all[2], rollout.Healthy)["modules/web"]
+		waits, parts := f.dependences(all).waits(all[2], rollout.Healthy)
+		got := waits["modules/web"]
+		if got != "" && !slices.Equal(parts["modules/web"], []string{"modules/db"}) {
+			t.Errorf("%s: it waits for %q", name, parts)
+		}
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -125,16 +129,16 @@ func TestDependenceOfNeeds(t *testing.T) {
 	a := webAfterDB("100%")
 	f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{a}}}}}
 	all := f.dependences([]assign.Desired{d})
-	got := all.waits(d, rollout.Healthy)
-	if len(got) != 2 || !strings.HasPrefix(got["modules/site"],
-		"it needs modules/web, for which it waits: it waits for modules/db") {
+	got, parts := all.waits(d, rollout.Healthy)
+	if len(got) != 2 || !slices.Equal(parts["modules/site"], []string{"modules/db"}) ||
+		!strings.HasPrefix(got["modules/site"], "it needs modules/web, for which it waits: it waits for modules/db") {
 		t.Errorf("%v", got)
 	}
-	if got := all.waits(d, rollout.Broken); len(got) > 0 {
+	if got, _ := all.waits(d, rollout.Broken); len(got) > 0 {
 		t.Errorf("a target waits for itself: %v", got)
 	}
 	d.Was = nil
-	if got := all.waits(d, rollout.Unknown); len(got) > 0 {
+	if got, _ := all.waits(d, rollout.Unknown); len(got) > 0 {
 		t.Errorf("the first installation waits: %v", got)
 	}
 }

@@ -22,7 +22,7 @@ func (f Fleet) world(all []assign.Desired) world {
 	for _, d := range all {
 		t := f.target(d)
 		w.usable = w.usable || d.Want != nil
-		t.Waits = depends.waits(d, t.Health)
+		t.Waits, t.WaitsFor = depends.waits(d, t.Health)
 		w.Targets[d.Target.ID] = t
 		names[d.Target.Name] = d.Target.ID
 		if f.Targets[d.Target.ID].Contact > 0 {

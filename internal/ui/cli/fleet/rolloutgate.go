@@ -58,7 +58,7 @@ func newRolloutVerdict(s *cli.Session) *cobra.Command {
 		Long: `Reports the verdict of a program, such as a pipeline, about the current wave of a
 rollout. The gate must be a webhook. With fail the rollout stops as after too
 many failures, unless the gate tolerates the failure.`,
-		Example: "  fettle rollout verdict r7 tests pass --reason \"$CI_PIPELINE_URL\"",
+		Example: "  fettle rollout verdict r7 tests pass --reason 'build 4711'",
 		Args:    cli.Args(3, 3),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.Gate, r.Verdict = a[1], a[2]
