@@ -19,7 +19,9 @@ func (m *Machine) world(now int64) rollout.World {
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return m.order.Strategy },
 		Cause:    func(string) string { return m.order.Cause }}
 	for id, t := range m.targets {
-		w.Targets[id] = m.seen(t, now)
+		seen := m.seen(t, now)
+		seen.Labels = m.order.Labels[string(id)]
+		w.Targets[id] = seen
 	}
 	return w
 }

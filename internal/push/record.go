@@ -12,11 +12,12 @@ import (
 // Order describes the rollout that a user wants.
 type Order struct {
 	Strategy rollout.Strategy
-	Content  string   // a digest: the same content is the same change
-	Cause    string   // for users: "commit abc123: add a port"
-	Targets  []string // names, sorted
-	Parallel int      // the largest number of tasks at the same time
-	Resume   bool     // continue although the rollout paused
+	Content  string                       // a digest: the same content is the same change
+	Cause    string                       // for users: "commit abc123: add a port"
+	Targets  []string                     // names, sorted
+	Labels   map[string]map[string]string // of the targets, for failure domains
+	Parallel int                          // the largest number of tasks at the same time
+	Resume   bool                         // continue although the rollout paused
 }
 
 // Record is one entry of the log: the begin of a rollout, an event, or the run that a target had before.

@@ -16,3 +16,12 @@ func (cr *TargetSet) Visit(ctx context.Context, name string,
 
 // GivenVariables returns the variables of the command line, "NAME=VALUE", sorted.
 func (s *Session) GivenVariables() []string { return slices.Sorted(slices.Values(s.vars)) }
+
+// Labels returns the labels of the targets, by name.
+func (cr *TargetSet) Labels() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for name, m := range cr.members {
+		out[name] = m.Entry.Labels
+	}
+	return out
+}

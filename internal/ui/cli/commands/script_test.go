@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
+	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -97,7 +98,10 @@ func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
 	case compile.TargetsQuery:
 		return toyInventory(q.Tree)
 	case compile.StrategiesQuery:
-		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause")}, nil
+		gated, later := quick("gated", "pause"), quick("later", "pause")
+		gated.Waves[0].Gates = []langsource.Gate{{Name: "board", Type: "approval"}}
+		later.Afters = []query.StrategyAfter{{Module: "modules/db"}}
+		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause"), gated, later}, nil
 	case compile.RunnableQuery:
 		return compile.Open(q.Tree).Runnable()
 	case compile.CommandQuery:

@@ -40,7 +40,8 @@ func (r Rollout) Run(ctx context.Context) error {
 		return cli.Refuse("Remove the file to begin a new rollout: rm "+file, fmt.Sprintf("cannot read %s: %v", file, err))
 	}
 	order := push.Order{Strategy: strategy, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
-		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
+		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Labels: r.Targets.Labels(),
+		Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
 	m, err := r.begin(ctx, log, order)
 	if err != nil {
 		return err
@@ -49,7 +50,8 @@ func (r Rollout) Run(ctx context.Context) error {
 	return p.run(ctx, m, log)
 }
 
-// strategy returns a strategy of the repository, or a built-in one.
+// strategy returns a strategy of the repository, or a built-in one. Strategies with conditions that only a hub observes
+// are refused.
 func (r Rollout) strategy() (rollout.Strategy, error) {
 	all, ds := compile.Ask(r.Targets.Session.App.Language.Queries,
 		compile.StrategiesQuery{About: r.Targets.Source.About()})
@@ -60,16 +62,27 @@ func (r Rollout) strategy() (rollout.Strategy, error) {
 	for _, n := range r.Targets.Names {
 		ids[n] = fleet.TargetID(n)
 	}
-	if s, ok := declared.Named(all, r.Strategy, ids); ok {
-		return s, nil
-	}
+	s, ok := declared.Named(all, r.Strategy, ids)
 	names := []string{"careful", "at-once"}
-	for _, s := range all {
-		names = append(names, s.Name)
+	for _, d := range all {
+		names = append(names, d.Name)
+		if d.Name == r.Strategy && len(d.Afters) > 0 {
+			return s, refused(r.Strategy, "it has after blocks")
+		}
 	}
-	return rollout.Strategy{}, cli.Misused(cli.Refuse(
-		"Use one of: "+strings.Join(slices.Sorted(slices.Values(names)), ", "),
-		fmt.Sprintf("cannot find the strategy %q: no rollout block of the repository has this name", r.Strategy)))
+	if !ok {
+		return s, cli.Misused(cli.Refuse("Use one of: "+strings.Join(slices.Sorted(slices.Values(names)), ", "),
+			fmt.Sprintf("cannot find the strategy %q: no rollout block of the repository has this name", r.Strategy)))
+	}
+	if slices.ContainsFunc(s.Waves, func(w rollout.WaveRule) bool { return len(w.Gates) > 0 }) {
+		return s, refused(r.Strategy, "it has gates")
+	}
+	return s, nil
+}
+
+func refused(strategy, why string) error {
+	return cli.Refuse("Use another strategy, such as --rollout careful",
+		fmt.Sprintf("cannot use the strategy %q without a hub: %s", strategy, why))
 }
 
 // begin returns the machine of a new or continued rollout.
