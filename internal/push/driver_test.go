@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 // driven runs a driver on the hosts of a site, whose time advances by a second with each tick.
 type driven struct {
 	*site
-	sync.Mutex
 	push.Driver
 	file   *history.Log
 	events []rollout.Event

@@ -3,6 +3,7 @@ package push_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/push"
@@ -10,13 +11,14 @@ import (
 
 // site is a pretended fleet with a virtual clock, and the log of its workstation.
 type site struct {
-	order   push.Order
-	hosts   map[string]*hostState
-	log     []push.Record
-	machine *push.Machine
-	now     int64
-	running map[string]push.Task
-	done    []push.Task // all tasks that ended
+	sync.Mutex // for drivers
+	order      push.Order
+	hosts      map[string]*hostState
+	log        []push.Record
+	machine    *push.Machine
+	now        int64
+	running    map[string]push.Task
+	done       []push.Task // all tasks that ended
 }
 
 // hostState is one host. Its content is "new" or that of the run with the number.
@@ -47,6 +49,9 @@ func newSite(n int, s rollout.Strategy) *site {
 
 // boot starts the command of the workstation again. Tasks that ran are lost.
 func (x *site) boot() {
+	for name, t := range x.running {
+		x.hosts[name].missed = x.hosts[name].missed || t.Operation == push.Return
+	}
 	x.running = map[string]push.Task{}
 	x.machine = push.New(x.order)
 	if push.Continues(x.order, x.log) {

@@ -50,8 +50,8 @@ func TestReasonsOfTwoRollouts(t *testing.T) {
 	for want, c := range map[string]struct {
 		lane, part, digest string
 	}{
-		"it is in the wave rest of the rollout r3, and the current wave is first (0 of 1 ready)": {"main", "db", "d1"},
-		"it waits for a rollout": {"next", "web", "w2"},
+		"it is in the wave rest of the rollout r3, and the current wave is first (0 of 1 ready)":  {"main", "db", "d1"},
+		"it waits for the end of the rollout r2, to which it belongs since it had another branch": {"next", "web", "w2"},
 	} {
 		if _, got := f.s.Allowed(last, c.lane, rollout.Change{Part: c.part, Digest: c.digest}); got != want {
 			t.Errorf("%s: %s", c.part, got)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -62,6 +63,7 @@ func TestRefsFailByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Records.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
+		f.Records.Replacements = records.NewMirror[assign.Replacement](bustest.NewStore(), "", nil)
 		for id, ref := range map[string]string{"a": "fix", "b": "next"} {
 			target := fleet.Target{ID: fleet.TargetID(id), Standing: fleet.Active, Pin: &fleet.Pin{Ref: ref}}
 			if err := f.Records.Targets.Put(t.Context(), id, target, 0); err != nil {
