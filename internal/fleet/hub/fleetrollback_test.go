@@ -54,7 +54,9 @@ func TestFleetRollback(t *testing.T) {
 	if got := have("the content before", two); got != one {
 		t.Errorf("after the rollback: %s, want %s", got, one)
 	}
-	w.rollout("r3", "completed")
+	if d := w.rollout("r3", "completed"); !strings.HasPrefix(d.Rollout.Cause, "rollback to commit "+first[:12]) {
+		t.Errorf("the cause of the rollout: %s", d.Rollout.Cause)
+	}
 	w.alarmed("rollout_held", "modules/web in the commit")
 	w.inAudit("POST /v1/rollbacks", "requests time out")
 	var e document.Explanation
@@ -112,4 +114,39 @@ func TestRefusedFleetRollbacks(t *testing.T) {
 // refused sends a request, and returns its error.
 func (w *world) refused(path string, in any) error {
 	return socketClient(filepath.Join(w.dir, "hub.sock")).do(w.t.Context(), "POST", path, in, &document.Done{})
+}
+
+// A rollback to stable content also holds a commit that no target could get yet, because a window is closed.
+func TestFleetRollbackOfAWaitingCommit(t *testing.T) {
+	w := newWorld(t)
+	w.commit(site("one", "0s"))
+	w.birth()
+	w.start()
+	healthy := &atomic.Value{}
+	healthy.Store("")
+	f := w.follow("web1", healthy)
+	until(t, "the first content", func() (string, bool) { return f.has(), f.has() != "" })
+	w.rollout("r1", "completed")
+	files := site("two", "0s")
+	files["fettle.hcl"] = strings.Replace(files["fettle.hcl"], "policy {", "policy {\n  windows = [\"never\"]\n ", 1) + `
+window "never" {
+  schedule = "0 0 * * *"
+  duration = "31d"
+  changes  = "deny"
+}
+`
+	files["fettle.hcl"] = strings.Replace(files["fettle.hcl"], `careful-test" }`, "careful-test\"\n}", 1)
+	w.commit(files)
+	var e document.Explanation
+	until(t, "the window counts", func() (document.Explanation, bool) {
+		w.ask("GET", "/v1/targets/web1/modules/web", nil, &e)
+		return e, strings.Contains(strings.Join(e.Reasons, "\n"), `inside the window "never"`)
+	})
+	var done document.Done
+	w.ask("POST", "/v1/rollbacks", document.FleetRollbackRequest{Part: "all", To: "stable"}, &done)
+	for _, part := range []string{"modules/web", "top"} {
+		if !strings.Contains(done.Text, part+": HEAD") {
+			t.Errorf("%s is not held: %s", part, done.Text)
+		}
+	}
 }

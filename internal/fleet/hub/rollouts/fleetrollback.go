@@ -138,7 +138,7 @@ func (f FleetRollbacks) commits(r document.FleetRollbackRequest, head string) (m
 
 // stable returns the commits of the stable content of a part or of all parts.
 func (f FleetRollbacks) stable(part, head string) (map[string]string, error) {
-	found, known, err := f.Log.stable(part)
+	found, known, err := f.Log.stable(part, head)
 	if err == nil && !known {
 		err = fmt.Errorf("no rollout of %s has completed, so there is no stable content", part)
 	}
@@ -150,14 +150,17 @@ func (f FleetRollbacks) stable(part, head string) (map[string]string, error) {
 	return found, nil
 }
 
-// stable returns the commits of stable content by part, unless the newest rollout of the part delivered it. known means
-// that there is stable content. Lanes can have different stable content.
-func (l *Log) stable(part string) (out map[string]string, known bool, err error) {
+// stable returns the commits of stable content by part, except for parts whose newest content is stable. known means
+// that there is stable content. Lanes can have different stable content. The content of a head that no rollout has
+// delivered yet, for example because a window is closed, is unknown here. Then no part is an exception: a replacement
+// by the same content has no effect.
+func (l *Log) stable(part, head string) (out map[string]string, known bool, err error) {
 	l.showing.Lock()
 	defer l.showing.Unlock()
 	l.shown.sync()
 	digests := map[string]string{}
 	out = map[string]string{}
+	delivered := l.shown.delivered(head)
 	for _, parts := range l.shown.state.StableContent() {
 		for p, d := range parts {
 			a, ok := l.shown.contents[d]
@@ -167,12 +170,20 @@ func (l *Log) stable(part string) (out map[string]string, known bool, err error)
 			if was := digests[p]; was != "" && was != a.Bundle.Digest {
 				return nil, true, fmt.Errorf("the stable content of %s is different for different strategies", p)
 			}
-			if digests[p] = a.Bundle.Digest; !l.shown.isNewest(p) {
+			if digests[p] = a.Bundle.Digest; !delivered || !l.shown.isNewest(p) {
 				out[p] = max(out[p], a.Revision.Commit)
 			}
 		}
 	}
 	return out, len(digests) > 0, nil
+}
+
+// delivered reports whether the newest rollout has content of a commit.
+func (l *folded) delivered(commit string) bool {
+	all := l.state.All()
+	return len(all) > 0 && slices.ContainsFunc(all[0].Plan.Changes, func(c rollout.Change) bool {
+		return l.contents[c.Digest].Revision.Commit == commit
+	})
 }
 
 // isNewest reports whether the newest rollout of a part has completed, so that its stable content is the newest.

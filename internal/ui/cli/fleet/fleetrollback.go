@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -79,7 +80,9 @@ func fleetPart(a []string, all bool) (string, error) {
 	case all == (len(a) > 0):
 		return "", cli.Refuse("Name a module, or use --all", "cannot tell which content is meant")
 	case all:
-		return "all", nil
+		return assign.AllParts, nil
+	case a[0] == assign.AllParts: // a module with this name
+		return "modules/" + a[0], nil
 	}
 	return a[0], nil
 }
@@ -97,8 +100,7 @@ func sendFleet(s *cli.Session, do func(*client.Client) (document.Done, error)) e
 }
 
 func newFleetRelease(s *cli.Session) *cobra.Command {
-	var r document.FleetReleaseRequest
-	all := false
+	r, all := document.FleetReleaseRequest{}, false
 	c := &cobra.Command{
 		Use:     "release [MODULE]",
 		Short:   "Permit content that is held since a rollback of the fleet",
