@@ -17,7 +17,7 @@ func (m *Machine) world(now int64) rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{},
 		Has: m.has, Up: m.up,
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return m.order.Strategy },
-		Cause:    func(string) string { return m.order.Cause }}
+		Cause:    func(string, []rollout.Change) string { return m.order.Cause }}
 	for id, t := range m.targets {
 		seen := m.seen(t, now)
 		seen.Labels = m.order.Labels[string(id)]

@@ -69,8 +69,7 @@ type Plan struct {
 	Strategy Strategy `json:"strategy"`
 	Waves    []Wave   `json:"waves"`
 	Piece    int      `json:"piece,omitempty"` // from 1, if the members are in several events: see Event.Pieces
-	// Git is the author of the commit as git shows it. Author is the user of the hub who has this name; "" means that
-	// there is none.
+	// Git is the name of the author in git. Author is the name of this user in the hub; "" means that it is not known.
 	Git    string `json:"git,omitempty"`
 	Author string `json:"author,omitempty"`
 }

@@ -10,7 +10,7 @@ func Example() {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{},
 		Has:      func(rollout.ID, string) string { return "old" },
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return rollout.Careful() },
-		Cause:    func(string) string { return "commit 3f2a by jane" }}
+		Cause:    func(string, []rollout.Change) string { return "commit 3f2a by jane" }}
 	change := rollout.Change{Part: "modules/web", Digest: "new"}
 	for _, id := range []rollout.ID{"a", "b", "c"} {
 		w.Targets[id] = rollout.Target{Lane: "main", Wants: []rollout.Change{change}, Online: true}

@@ -90,7 +90,7 @@ func (f *fleet) world() rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, OpenFor: f.openFor,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
-		Cause:    func(string) string { return "a test" },
+		Cause:    func(string, []rollout.Change) string { return "a test" },
 		Author:   func(string) (string, string) { return f.author[0], f.author[1] }}
 	for id, h := range f.hosts {
 		w.Targets[id] = f.target(h)

@@ -79,7 +79,7 @@ func (t *turn) create(lane string, members []ID) {
 	}
 	all = sortedChanges(all)
 	id, s := name(t.s.next), t.w.Strategy(lane, all)
-	p := &Plan{Lane: lane, Cause: t.w.Cause(lane), Changes: all, Strategy: s, Waves: s.Distribute(members, id)}
+	p := &Plan{Lane: lane, Cause: t.w.Cause(lane, all), Changes: all, Strategy: s, Waves: s.Distribute(members, id)}
 	if t.w.Author != nil {
 		p.Git, p.Author = t.w.Author(lane)
 	}

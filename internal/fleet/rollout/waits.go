@@ -7,14 +7,14 @@ import "slices"
 func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
 	allowed, why = s.Allowed(id, target.Lane, c)
 	held := !allowed && s.HeldBy(target.Lane, c) != ""
-	if reason := target.depends(c); reason != "" && !held && !s.granted(id, c) {
+	if reason := target.depends(c); reason != "" && !held && !s.Granted(id, c) {
 		return false, reason
 	}
 	return allowed, why
 }
 
-// granted reports whether an open rollout granted a change to a target.
-func (s *State) granted(id ID, c Change) bool {
+// Granted reports whether an open rollout granted a change to a target.
+func (s *State) Granted(id ID, c Change) bool {
 	for _, r := range s.Open() {
 		if m := r.Members[id]; m != nil && m.touched() && r.has(c) && r.Phase != RollingBack {
 			return true

@@ -20,7 +20,7 @@ func newWave(s rollout.Strategy, waves ...[]rollout.ID) *wave {
 	t := &wave{s: rollout.NewState(), w: rollout.World{Targets: map[rollout.ID]rollout.Target{},
 		Has:      func(rollout.ID, string) string { return "w1" },
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return s },
-		Cause:    func(string) string { return "a test" }}}
+		Cause:    func(string, []rollout.Change) string { return "a test" }}}
 	for i, members := range waves {
 		plan.Waves = append(plan.Waves, rollout.Wave{Name: fmt.Sprint("wave ", i), Members: members, Selected: true})
 		for _, id := range members {

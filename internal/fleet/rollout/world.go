@@ -58,9 +58,9 @@ type World struct {
 	// Eager means that a rollout begins although none of its targets can be changed, which is for previews.
 	Eager bool
 	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
-	Cause func(lane string) string
-	// Author returns the author of changes in a lane as git shows it, and the user of the hub with this name, or "". nil
-	// means that no author is known.
+	Cause func(lane string, changes []Change) string
+	// Author returns the author of changes in a lane: the name in git, and the name of this user in the hub. user is ""
+	// if the user is not known. nil means that no author is known.
 	Author func(lane string) (git, user string)
 }
 

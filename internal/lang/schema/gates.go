@@ -25,7 +25,7 @@ func dryRun() kind.Attr {
 func approvalAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "need", Type: cty.Number, Doc: "number of users who must approve; default: 1"},
-		{Name: "users", Type: sequence, Doc: "names of the users who may approve; default: all with the right approve"},
+		{Name: "users", Type: sequence, Doc: "users that may approve; default: all users with the right approve"},
 		{Name: "not_author", Type: cty.Bool,
 			Doc: "the author of the commit does not count; if no user has this name, one user more must approve"},
 		durationOf("expires", "time for which an approval counts; default: 24h"), dryRun(), docAttr(),

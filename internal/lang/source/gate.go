@@ -142,7 +142,7 @@ func (g Gate) Valid() error {
 	case g.Name == "" || !slices.Contains(gateTypes(), g.Type):
 		return errors.New("has no type")
 	case g.Type == "approval" && g.Need < 1:
-		return errors.New("needs nobody")
+		return errors.New("needs no approval")
 	case g.Type == "approval":
 		return nil
 	case g.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil):

@@ -72,7 +72,7 @@ func (t *term) store(ctx context.Context, turn *rollouts.Turn) error {
 	return err
 }
 
-// userNamed returns the only user who has one of the names, or "".
+// userNamed returns the user with one of the names. It returns "" if there is none, or more than one.
 func (t *term) userNamed(names []string) (found string) {
 	for _, name := range names {
 		for _, user := range []string{name, strings.ToLower(name)} {

@@ -21,7 +21,7 @@ type Fleet struct {
 	// Ready contains the targets on which a module is ready as assigned, for the modules of ReadyModules.
 	Ready    map[string]map[fleet.TargetID]bool
 	Observed *Observed
-	// User returns the only user of the hub who has one of the names, or "".
+	// User returns the user of the hub with one of the names. It returns "" if there is none, or more than one.
 	User func(names []string) string
 	// Eager is World.Eager.
 	Eager bool
@@ -75,9 +75,36 @@ func (f Fleet) strategy(lane string, names map[string]fleet.TargetID) rollout.St
 	return rollout.Careful()
 }
 
-// cause describes the head of the branch.
-func (f Fleet) cause() string {
-	r := f.Head.Revision
+// cause describes the head of the branch, or the commit to which an operator rolled the fleet back.
+func (f Fleet) cause(all []assign.Desired, changes []rollout.Change) string {
+	for _, c := range changes {
+		p, ok := contentOf(all, c)
+		if head := f.headBundle(c.Part); ok && head != "" && p.Bundle.Digest != head {
+			return "rollback to " + commitText(p.Revision)
+		}
+	}
+	return commitText(f.Head.Revision)
+}
+
+// headBundle returns the digest of the bundle that the head of the branch has for a part, or "".
+func (f Fleet) headBundle(part string) string {
+	if part == rootPart {
+		return f.Head.Root.Digest
+	}
+	return f.Head.Bundles[part].Digest
+}
+
+// contentOf returns the content of a change of a desired assignment.
+func contentOf(all []assign.Desired, c rollout.Change) (p fleet.Assigned, ok bool) {
+	for _, d := range all {
+		if p, ok = find(d.Want, c.Part); ok && digest(p) == c.Digest {
+			return p, true
+		}
+	}
+	return p, false
+}
+
+func commitText(r fleet.Revision) string {
 	text := "commit " + r.Commit[:min(12, len(r.Commit))]
 	if r.Subject != "" {
 		text += ": " + r.Subject
@@ -85,7 +112,8 @@ func (f Fleet) cause() string {
 	return text
 }
 
-// author returns the author of the head, and the user of the hub who has this name, or "".
+// author returns the author of the head commit: the name in git, and the name of this user in the hub. user is "" if
+// the user is not known.
 func (f Fleet) author() (git, user string) {
 	git = f.Head.Author
 	if f.User != nil {

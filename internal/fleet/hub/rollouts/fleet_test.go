@@ -110,8 +110,22 @@ func TestCause(t *testing.T) {
 		"commit 0123456789ab: a change": {Commit: "0123456789abcdef", Subject: "a change"},
 		"commit 0123":                   {Commit: "0123"},
 	} {
-		if got := (Fleet{Head: assign.Contents{Revision: r}}).cause(); got != want {
+		if got := (Fleet{Head: assign.Contents{Revision: r}}).cause(nil, nil); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestCauseOfARollback: the content of another commit than the head is the cause.
+func TestCauseOfARollback(t *testing.T) {
+	want := assignment("top=t2@c2 modules/web=w1@c1")
+	all := []assign.Desired{{Want: want}}
+	f := Fleet{Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"}, Root: want.Root.Bundle,
+		Bundles: map[string]fleet.Bundle{"modules/web": {Digest: "w2"}}}}
+	for part, cause := range map[string]string{"modules/web": "rollback to commit c1", "top": "commit c2"} {
+		p, _ := find(want, part)
+		if got := f.cause(all, []rollout.Change{{Part: part, Digest: digest(p)}}); got != cause {
+			t.Errorf("%s: %q", part, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
@@ -42,6 +41,7 @@ type preview struct {
 	open    map[string]bool // rollouts that were open before
 	all     []assign.Desired
 	names   map[fleet.TargetID]string
+	kept    map[fleet.TargetID]string             // the reasons why targets must not be changed now
 	planned map[fleet.TargetID][]*rollout.Rollout // new rollouts of each target
 }
 
@@ -49,9 +49,10 @@ func (p *preview) document() document.RolloutPlan {
 	d := document.RolloutPlan{Format: document.RolloutPlanFormat, Branch: p.fleet.Branch,
 		Rollouts: []document.PlannedRollout{}, AtOnce: []document.PlannedTargets{}, Waiting: []document.PlannedTargets{},
 		Needs: []document.PlannedNeed{}}
-	p.names, p.planned = map[fleet.TargetID]string{}, map[fleet.TargetID][]*rollout.Rollout{}
+	p.names, p.kept = map[fleet.TargetID]string{}, map[fleet.TargetID]string{}
+	p.planned = map[fleet.TargetID][]*rollout.Rollout{}
 	for _, t := range p.all {
-		p.names[t.Target.ID] = t.Target.Name
+		p.names[t.Target.ID], p.kept[t.Target.ID] = t.Target.Name, t.Kept
 	}
 	for _, r := range slices.Backward(p.turn.log.state.All()) {
 		if p.open[r.ID] || !p.isNew(r) {
@@ -85,7 +86,7 @@ func (p *preview) rollout(r *rollout.Rollout) document.PlannedRollout {
 	}
 	for id, m := range r.Members {
 		out.Waves[m.Wave].Targets = append(out.Waves[m.Wave].Targets, p.names[id])
-		if p.fleet.Targets[id].Connected && p.kept(id) == "" {
+		if p.fleet.Targets[id].Connected && p.kept[id] == "" {
 			out.Waits = false
 		}
 	}
@@ -93,16 +94,6 @@ func (p *preview) rollout(r *rollout.Rollout) document.PlannedRollout {
 		slices.Sort(w.Targets)
 	}
 	return out
-}
-
-// kept returns the reason why a target must not be changed now, or "".
-func (p *preview) kept(id fleet.TargetID) string {
-	for _, d := range p.all {
-		if d.Target.ID == id {
-			return d.Kept
-		}
-	}
-	return ""
 }
 
 // superseded returns the open rollouts that lose targets to a new one.
@@ -156,7 +147,7 @@ func (p *preview) changes(d assign.Desired, now, later groups) {
 			later.add(d.Kept, c.Part, d.Target.Name)
 		case !p.fleet.Targets[d.Target.ID].Connected:
 			later.add("no contact", c.Part, d.Target.Name)
-		case isPlanned || allowed && strings.Contains(why, "granted"):
+		case isPlanned || allowed && p.turn.log.state.Granted(d.Target.ID, c):
 		case allowed:
 			now.add(why, c.Part, d.Target.Name)
 		default:

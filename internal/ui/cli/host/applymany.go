@@ -13,7 +13,7 @@ func applyPlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, o executor.O
 	return planAndDo(ctx, cr, f, "Apply these plans?", "Applied", decidePlan(f, o, look), applyOne)
 }
 
-// decidePlan returns the function that plans on a target, and refuses what it must not run.
+// decidePlan returns a planner that refuses forbidden runs: on a frozen host, or against the assignment of an agent.
 func decidePlan(f RunFlags, o executor.Options, look func(context.Context, *cli.Member, executor.Executor) (*seen,
 	error)) func(context.Context, *cli.Member, executor.Executor) (*seen, error) {
 	return func(ctx context.Context, m *cli.Member, x executor.Executor) (*seen, error) {

@@ -35,7 +35,7 @@ func frozenText(s *cli.Printer, f *journal.Frozen) string {
 	return text + "; to allow changes type: fettle unfreeze"
 }
 
-// frozenUntil returns the end of a freeze with the word before it, "" if it has no end.
+// frozenUntil returns " until TIME" for a freeze with an end, and "" for another one.
 func frozenUntil(s *cli.Printer, f *journal.Frozen) string {
 	if f.Until == 0 {
 		return ""
