@@ -56,7 +56,8 @@ func buildDeb(dir string) (string, error) {
 	return debs[0], nil
 }
 
-// The same sources give the same bytes.
+// The same sources give the same bytes. This package, which is hardly compressed, is about an
+// eighth larger than the one that users install.
 func TestPackageReproducible(t *testing.T) {
 	sample.Group(t, 3)
 	t.Parallel()
@@ -70,7 +71,7 @@ func TestPackageReproducible(t *testing.T) {
 	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
 		t.Errorf("two builds differ: %d and %d bytes %v %v", len(one), len(two), err1, err2)
 	}
-	if len(one) > 24<<20 {
+	if len(one) > 28<<20 {
 		t.Errorf("the package has %d MiB", len(one)>>20)
 	}
 }

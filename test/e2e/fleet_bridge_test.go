@@ -242,6 +242,9 @@ func (b *bridge) heldUp(args ...string) (*process, *machine) {
 	m := b.web(0)
 	m.Run(b.t, "rm", "-f", "/run/waits", "/run/go")
 	b.site(motdOf("one") + waitStep)
+	m.await("the end of the agent's run", func() bool {
+		return m.Exec("flock", "--nonblock", "/var/lib/fettle/lock", "true").ExitCode == 0
+	})
 	p := b.desk.begin(append([]string{"apply", "--yes", "--override-agent", "-t", "web1", "--via", "hub"}, args...)...)
 	m.awaitMiddle(p)
 	return p, m
