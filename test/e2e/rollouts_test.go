@@ -60,18 +60,26 @@ func TestRollouts(t *testing.T) {
 	f.module = strings.ReplaceAll(serves, "UNIT", runs)
 	f.begin()
 	f.policy = carefully
-	for _, s := range []struct {
-		name string
-		f    func(*hubsOf)
-	}{{"Good", goodCommit}, {"ServiceDies", serviceDies}, {"HeldWithoutLeader", heldWithoutLeader},
-		{"KilledInWave", killedInWave}} {
-		ok := t.Run(s.name, func(t *testing.T) {
+	f.story(t, []chapter{{"Good", goodCommit}, {"ServiceDies", serviceDies}, {"HeldWithoutLeader", heldWithoutLeader},
+		{"KilledInWave", killedInWave}})
+}
+
+// chapter is a part of a story. It begins where the one before it ends.
+type chapter struct {
+	name string
+	f    func(*hubsOf)
+}
+
+// story plays chapters until one fails.
+func (f *hubsOf) story(t *testing.T, chapters []chapter) {
+	for _, c := range chapters {
+		ok := t.Run(c.name, func(t *testing.T) {
 			g := f.with(t)
-			s.f(g)
-			f.given, f.module = g.given, g.module
+			c.f(g)
+			f.given, f.module, f.policy = g.given, g.module, g.policy
 		})
 		if !ok {
-			return // the next part begins where this one ends
+			return
 		}
 	}
 }
