@@ -5,8 +5,8 @@ import (
 )
 
 // order sorts the changes of a rollback where paths depend on each other. An object is restored after the
-// directories above it, and a directory that must be empty is removed after the objects in it. All other
-// changes keep their order.
+// directories above it, and a directory that must be empty is removed or replaced after the objects in it. All
+// other changes keep their order.
 type order struct {
 	changes []Change
 	made    map[string]int // the change that makes a directory, by its path
@@ -59,9 +59,13 @@ func (o *order) needs(i int) (need int, waits bool) {
 		return 0, false
 	}
 	p := c.Addr.Path()
+	if endsDirectory(c) {
+		if last, known := o.emptied[p]; known && !o.placed[last] {
+			return last, true
+		}
+	}
 	if removesObject(c) {
-		last, known := o.emptied[p]
-		return last, known && !o.placed[last] && isDirectory(c.From.File()) && c.StepOrApplied().Verb == step.Mkdir
+		return 0, false
 	}
 	for d := range parents(p) {
 		if up, known := o.made[d]; known && !o.placed[up] {
@@ -69,6 +73,13 @@ func (o *order) needs(i int) (need int, waits bool) {
 		}
 	}
 	return 0, false
+}
+
+// endsDirectory reports whether a change removes or replaces a directory that must be empty. A directory that was
+// removed with all its content needs no order.
+func endsDirectory(c Change) bool {
+	return c.From != nil && c.To != nil && isDirectory(c.From.File()) && c.To.File() != nil && !isDirectory(c.To.File()) &&
+		c.StepOrApplied().Verb == step.Mkdir
 }
 
 // removesObject reports whether a change removes the object at its path.
