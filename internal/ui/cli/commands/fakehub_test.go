@@ -19,36 +19,14 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/signed"
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
-	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
-
-// cmdFakeHub starts a hub with two members, of which only one exists: fakehub. Its tokens are read,
-// operate, approve and admin.
-func cmdFakeHub(ts *testscript.TestScript, _ bool, _ []string) {
-	dir := ts.MkAbs("hub")
-	ts.Check(os.Mkdir(dir, 0o700))
-	hub, err := apitest.New(dir)
-	ts.Check(err)
-	ts.Defer(func() { _ = hub.Close() })
-	server, err := apitest.Serve(hub.Handler(), "hub")
-	ts.Check(err)
-	ts.Defer(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	authority, err := client.Authority(context.Background(), server.URL)
-	ts.Check(err)
-	ts.Setenv("HUB", server.URL)
-	ts.Setenv("AUTHORITY", authority)
-}
 
 // cmdDeadHub leaves the socket of a hub of this machine that was killed: deadhub.
 func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {

@@ -223,7 +223,6 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":    cmdCode,
 			"hub":     cmdHub,
-			"fakehub": cmdFakeHub,
 			"asks":    cmdAsks,
 			"until":   cmdUntil,
 			"webhook": cmdWebhook,
