@@ -6,7 +6,7 @@ import "fmt"
 // for users. Returns has priority.
 func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string) {
 	for _, r := range s.Open() {
-		if m := r.Members[id]; m != nil && m.touched() && r.has(c) && r.Phase != RollingBack {
+		if r.granted(id, c) {
 			return true, "the rollout " + r.ID + " granted it"
 		}
 	}
@@ -43,7 +43,7 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 			r.Plan.Waves[m.Wave].Name)
 	}
 	for _, r := range s.Open() {
-		if m := r.Members[id]; m != nil && m.State != MemberLeft && r.has(c) {
+		if r.has(c) && r.takesPart(id) {
 			return fmt.Sprintf("it waits for the end of the rollout %s, to which it belongs since it had another branch", r.ID)
 		}
 	}
@@ -54,7 +54,10 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 // target can have them already, and the desired content can be different.
 func (s *State) Returns(id ID) []Change {
 	for _, r := range s.Open() {
-		if m := r.Members[id]; m != nil && r.Phase == RollingBack && m.touched() {
+		if r.Phase != RollingBack {
+			continue
+		}
+		if m := r.Members[id]; m != nil && m.touched() {
 			return m.Before
 		}
 	}

@@ -42,6 +42,7 @@ func (s *State) create(e Event) {
 			r.Members[id] = &Member{Wave: i, State: MemberPending}
 		}
 	}
+	r.numbers = newTally(r.Members)
 	s.Rollouts[r.ID] = r
 	s.begun(r)
 	s.next = max(s.next, number(r.ID)+1)
@@ -116,14 +117,17 @@ func (r *Rollout) fold(e Event) {
 
 // member applies an event about one member.
 func (r *Rollout) member(e Event) {
+	r.numbers.add(r.Members[e.Target], -1)
 	if e.Kind == Joined {
 		r.Members[e.Target] = &Member{Wave: e.Wave, State: MemberPending}
-		return
+	} else if m := r.Members[e.Target]; m != nil {
+		r.change(m, e)
 	}
-	m := r.Members[e.Target]
-	if m == nil {
-		return
-	}
+	r.numbers.add(r.Members[e.Target], 1)
+}
+
+// change applies an event to a member.
+func (r *Rollout) change(m *Member, e Event) {
 	m.Why = e.Why
 	switch e.Kind {
 	case Granted:

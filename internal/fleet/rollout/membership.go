@@ -46,10 +46,9 @@ func (t *turn) join(r *Rollout) {
 	if last == r.Wave {
 		return
 	}
-	for _, id := range t.targets {
+	for _, id := range t.want(r.Plan.Changes) {
 		target := t.w.Targets[id]
-		if m := r.Members[id]; m != nil && m.State != MemberLeft || target.Lane != r.Plan.Lane ||
-			!target.wants(r.Plan.Changes) || t.replaced(r, target) || t.s.excludes(id, r) {
+		if r.takesPart(id) || target.Lane != r.Plan.Lane || t.replaced(r, target) || t.s.excludes(id, r) {
 			continue
 		}
 		t.add(r, Event{Kind: Joined, Target: id, Wave: last})

@@ -52,7 +52,7 @@ func (t *turn) isNew(id ID, target Target, c Change) bool {
 		return false
 	}
 	for _, r := range t.s.Open() {
-		if m := r.Members[id]; m != nil && m.State != MemberLeft && r.has(c) {
+		if r.has(c) && r.takesPart(id) {
 			return false
 		}
 	}

@@ -28,43 +28,30 @@ type Rollout struct {
 	// forgiven is the number of failed and silent members at the last resumption. They do not count.
 	forgiven int
 	grants   []int64 // times of the grants in the minute before the last one
+	numbers  tally   // of the members
 }
 
 // has reports whether a change belongs to the rollout.
 func (r *Rollout) has(c Change) bool { return slices.Contains(r.Plan.Changes, c) }
 
+// takesPart reports whether a target is a member that has not left.
+func (r *Rollout) takesPart(id ID) bool {
+	m := r.Members[id]
+	return m != nil && m.State != MemberLeft
+}
+
+// granted reports whether a target may have a change because of the rollout.
+func (r *Rollout) granted(id ID, c Change) bool {
+	if !r.has(c) || r.Phase == RollingBack {
+		return false
+	}
+	m := r.Members[id]
+	return m != nil && m.touched()
+}
+
 // part reports whether the rollout changes a part.
 func (r *Rollout) part(name string) bool {
 	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return c.Part == name })
-}
-
-// allWaves is a number of a wave that means all waves.
-const allWaves = -1
-
-// count returns the number of members of a wave in one of the states.
-func (r *Rollout) count(wave int, states ...MemberState) (n int) {
-	for _, m := range r.Members {
-		if (wave == allWaves || m.Wave == wave) && slices.Contains(states, m.State) {
-			n++
-		}
-	}
-	return n
-}
-
-// failed returns the number of members that failed because of the change.
-func (r *Rollout) failed() int { return r.counted(MemberFailed) }
-
-// moving returns the number of members that the change made unavailable.
-func (r *Rollout) moving() int { return r.counted(MemberGranted) }
-
-// counted returns the number of members in a state that had not failed before their grant.
-func (r *Rollout) counted(s MemberState) (n int) {
-	for _, m := range r.Members {
-		if m.State == s && !m.Lost {
-			n++
-		}
-	}
-	return n
 }
 
 // size returns the number of members of a wave that take part.

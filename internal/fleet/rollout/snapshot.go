@@ -69,6 +69,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 // It is the largest part of a rollout of many parts.
 func (r *Rollout) withoutBefore() *Rollout {
 	out := *r
+	out.numbers = tally{} // State counts again
 	out.Members = make(map[ID]*Member, len(r.Members))
 	for id, m := range r.Members {
 		own := *m
@@ -80,7 +81,7 @@ func (r *Rollout) withoutBefore() *Rollout {
 
 func (r *Rollout) withoutMembers() *Rollout {
 	out := *r
-	out.Members, out.Wave, out.Plan.Waves = nil, 0, nil
+	out.Members, out.Wave, out.Plan.Waves, out.numbers = nil, 0, nil, tally{}
 	return &out
 }
 
@@ -117,6 +118,7 @@ func (o Snapshot) State() *State {
 			member := *m
 			own.Members[id] = &member
 		}
+		own.numbers = newTally(own.Members)
 		s.Rollouts[r.ID] = &own
 	}
 	return s

@@ -13,11 +13,33 @@ type turn struct {
 	log []Event
 
 	targets []ID            // of the world, sorted
+	wanting map[Change][]ID // targets that want a change, sorted
 	members map[string][]ID // of rollouts, sorted
 }
 
 func newTurn(s *State, w World, now int64) *turn {
-	return &turn{s: s, w: w, now: now, targets: sorted(w.Targets), members: map[string][]ID{}}
+	t := &turn{s: s, w: w, now: now, targets: w.Order, wanting: map[Change][]ID{}, members: map[string][]ID{}}
+	if t.targets == nil {
+		t.targets = sorted(w.Targets)
+	}
+	for _, id := range t.targets {
+		for _, c := range w.Targets[id].Wants {
+			t.wanting[c] = append(t.wanting[c], id)
+		}
+	}
+	return t
+}
+
+// want returns the targets that want one of the changes, sorted.
+func (t *turn) want(all []Change) (out []ID) {
+	if len(all) == 1 {
+		return t.wanting[all[0]]
+	}
+	for _, c := range all {
+		out = append(out, t.wanting[c]...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // ids returns the members of a rollout, sorted. Members are never removed, so their number shows whether there are

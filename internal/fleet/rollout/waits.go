@@ -16,7 +16,7 @@ func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why strin
 // Granted reports whether an open rollout granted a change to a target.
 func (s *State) Granted(id ID, c Change) bool {
 	for _, r := range s.Open() {
-		if m := r.Members[id]; m != nil && m.touched() && r.has(c) && r.Phase != RollingBack {
+		if r.granted(id, c) {
 			return true
 		}
 	}

@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // wanted notes which held content targets lack. During a rollback this is open.
 func (t *turn) wanted() {
 	if len(t.s.held) == 0 {
@@ -20,15 +22,19 @@ func (t *turn) wanted() {
 // Lacking returns the targets that want held content, sorted, by the rollout because of which it is held.
 func (s *State) Lacking(w World) map[string][]ID {
 	out := map[string][]ID{}
-	for _, id := range sorted(w.Targets) {
-		target := w.Targets[id]
-		by := map[string]bool{"": true}
+	if len(s.held) == 0 {
+		return out
+	}
+	for id, target := range w.Targets {
+		var by []string
 		for _, c := range target.Wants {
-			if r := s.HeldBy(target.Lane, c); !by[r] {
-				out[r] = append(out[r], id)
-				by[r] = true
+			if r := s.HeldBy(target.Lane, c); r != "" && !slices.Contains(by, r) {
+				out[r], by = append(out[r], id), append(by, r)
 			}
 		}
+	}
+	for _, ids := range out {
+		slices.Sort(ids)
 	}
 	return out
 }

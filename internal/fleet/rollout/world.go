@@ -44,6 +44,8 @@ func (t Target) wants(all []Change) bool {
 // World is the knowledge of the hub about the fleet.
 type World struct {
 	Targets map[ID]Target // the active ones
+	// Order contains the IDs of Targets, sorted. nil means that the package sorts them itself.
+	Order []ID
 	// Resync is true until a hub that began to lead knows the present state of most targets. There are
 	// no grants and no verdicts meanwhile.
 	Resync bool

@@ -89,11 +89,7 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 	}
 	return choice{
 		allowed: func(c rollout.Change) (bool, string) {
-			ok, why := s.Permits(want.Target, target, c)
-			if !ok {
-				why = s.Reason(want.Target, target, c)
-			}
-			return ok, why
+			return s.PermitsOrWhy(want.Target, target, c)
 		},
 		stable: func(part string) (fleet.Assigned, bool) {
 			d, _ := s.Stable(target.Lane, part)
