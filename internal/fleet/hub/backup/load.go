@@ -105,6 +105,6 @@ func (s *Saver) nextRule(value []byte) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the epoch of the backup: %w", err)
 	}
 	now := s.Now().Unix()
-	return json.Marshal(records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now,
+	return json.Marshal(records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now, Restored: now,
 		Why: "the store was restored from a backup"})
 }

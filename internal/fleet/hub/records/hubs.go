@@ -5,6 +5,8 @@ type Epoch struct {
 	Number uint64 `json:"epoch"`
 	Begun  int64  `json:"begun"` // seconds since 1970
 	Why    string `json:"why"`
+	// Restored is the time at which the store was last replaced by an older copy, in seconds since 1970; 0: never.
+	Restored int64 `json:"restored,omitempty"`
 }
 
 // The settings contain a record of each hub of the fleet under MemberPrefix. After a restore

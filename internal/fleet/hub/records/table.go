@@ -31,7 +31,7 @@ type Table struct {
 	// Buckets contains the store of each bucket by its name, also of buckets without a mirror.
 	Buckets map[string]fleet.Store
 
-	Epochs *Mirror[Epoch] // one entry, EpochKey
+	Agreed
 	Hubs
 	Targets *Mirror[fleet.Target]
 	Delivered
@@ -59,6 +59,12 @@ type Table struct {
 
 	Labels  fleet.LabelPool // of the registry and of assignments
 	mirrors []opened
+}
+
+// Agreed are the mirrors of values that hubs change one after another.
+type Agreed struct {
+	Epochs *Mirror[Epoch] // one entry, EpochKey
+	Locks  *Mirror[Lock]  // by the name of the lock
 }
 
 // Hubs are the mirrors of the hubs of a fleet, by the name of the hub.
@@ -99,6 +105,7 @@ func (t *Table) buckets(o Options) []bucket {
 		{"settings", true, []row{
 			mirror(&t.Signers, "signer/", Raw, nil),
 			mirror(&t.Epochs, "rule/", nil, nil),
+			mirror(&t.Locks, "lock/", ParseLock, nil),
 			mirror(&t.Members, MemberPrefix, nil, nil),
 			mirror(&t.Leaving, "leaving/", nil, nil),
 			mirror(&t.Lost, LostPrefix, nil, nil),

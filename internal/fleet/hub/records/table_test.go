@@ -32,7 +32,8 @@ func opening(t *testing.T, stores map[string]fleet.Store) *Table {
 // Each mirror of the table has a row, and each bucket has one.
 func TestEachMirrorHasARow(t *testing.T) {
 	table := opening(t, nil)
-	for _, part := range []reflect.Value{reflect.ValueOf(table).Elem(), reflect.ValueOf(&table.Hubs).Elem()} {
+	for _, part := range []reflect.Value{reflect.ValueOf(table).Elem(), reflect.ValueOf(&table.Hubs).Elem(),
+		reflect.ValueOf(&table.Agreed).Elem()} {
 		for i := range part.NumField() {
 			if part.Field(i).Kind() == reflect.Pointer && part.Field(i).IsNil() {
 				t.Errorf("%s has no row in the table", part.Type().Field(i).Name)

@@ -1,0 +1,35 @@
+// Package coordination decides which owners hold the slots of a lock. It is pure: a state, an event and a time
+// give a new state and an answer. The hubs store the state of each lock under one key with compare-and-set, so that
+// all hubs together make one decision after another.
+//
+//	next, answer := coordination.Decide(state, coordination.Event{Kind: coordination.Acquire, Owner: "web1"}, now)
+//	if answer.Refused == "" { … answer.Token, answer.Expires }
+//
+// # Meaning
+//
+// A lock has a name and a number of slots. With one slot it is a mutex, with several a semaphore. A slot is held by
+// one owner, and an owner holds at most one slot of a lock.
+//
+//   - Lease: a slot is granted for the time of a lease, by the clock of the hub that decides. The owner renews the
+//     lease with another Acquire.
+//   - Token: each grant has a token that is larger than all tokens that the lock granted before. A program that
+//     compares tokens can refuse a former holder. A token is at least the time of the grant in milliseconds, so
+//     tokens also increase after a lock was removed, or was restored from a backup.
+//   - Repetition: Acquire of a holder succeeds with the same token. Release of an owner without a slot succeeds and
+//     changes nothing. If Release has a token, it only releases the slot with that token, so that a delayed request
+//     does not release a later grant.
+//   - A holder that crashed, or that a partition separates: its lease ends. If OnExpiry is Keep, the slot
+//     remains taken and the holder is overdue: an alarm, until the holder returns or an operator releases the slot.
+//     So hosts that do not return from a reboot take at most all slots, and no further host reboots. If OnExpiry is
+//     Free, another owner can take the slot one Grace after the end of the lease. The former holder remains visible
+//     as lost.
+//   - A holder must stop its work before its lease ends. If it cannot reach a hub, it cannot renew.
+//   - An unknown lock: refused. An undeclared lock grants nothing; its holders remain until they release it or until
+//     an operator does.
+//   - Fewer slots than holders: the holders remain. Nothing is granted until fewer owners hold than there are slots.
+//   - Another leader, or several hubs: nothing changes, because the state contains all decisions.
+//   - A clock that jumps forward ends leases early. With Keep, this only raises the alarm. With Free, it can free a
+//     slot too early, and only tokens help. A clock that jumps back extends leases.
+//   - A fleet that was restored from a backup: the state may lack holders. So the lock grants nothing until
+//     one lease after the time of the restoration.
+package coordination

@@ -1,0 +1,144 @@
+// Package locks stores the locks of a fleet, and grants their slots to targets.
+//
+//	s := locks.New(locks.Config{Now: time.Now, Records: table, Events: recorder, Trusted: registry.Trusted, …})
+//	slot, err := s.Acquire(ctx, "reboots", target)
+//	mux.HandleFunc("POST "+locks.PreRebootPath, s.ServePreReboot)
+//
+// Each hub decides alone, and stores its decision only if no other hub changed the lock since. A successful answer
+// is always stored, also if it changes nothing: otherwise it could depend on an outdated copy of the lock.
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/coordination"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// Config contains what Locks need of their hub.
+type Config struct {
+	Now     func() time.Time
+	Warn    func(text string)
+	Records *records.Table
+	Events  events.Recorder
+	// MayChange returns an error while most hubs are down.
+	MayChange func() error
+	// Trust verifies client certificates. Trusted returns an active target, or an error.
+	Trust   func() (pki.Trust, error)
+	Trusted func(ctx context.Context, id fleet.TargetID) (fleet.Target, error)
+}
+
+// Locks are the locks of a fleet. They are safe for concurrent use: the store orders the changes, and limiter and
+// declared have locks of their own.
+type Locks struct {
+	Config
+	limiter  limits.TargetLimiter
+	declared declared
+}
+
+// The limits of the requests of one target.
+const (
+	requestBurst    = 20
+	requestInterval = 5 * time.Second
+)
+
+// New returns the locks that the store has.
+func New(c Config) *Locks {
+	return &Locks{Config: c, declared: declared{wake: make(chan struct{}, 1)},
+		limiter: limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst}}
+}
+
+// Errors of requests.
+var (
+	// ErrUnknown is in the chain of the error if no such lock is declared.
+	ErrUnknown = errors.New("the fleet has no such lock")
+	// ErrNotHeld is in the chain of the error if the owner neither holds a slot nor lost it.
+	ErrNotHeld = errors.New("the owner has no slot of this lock")
+)
+
+// RefusedError is the error of a request for a slot that is not granted now.
+type RefusedError struct {
+	coordination.Answer
+	Why string
+}
+
+func (e *RefusedError) Error() string { return "cannot grant a slot: " + e.Why }
+
+// Acquire grants a slot, or renews the lease of the owner's slot. If no slot is free, the error is a *RefusedError.
+func (s *Locks) Acquire(ctx context.Context, name, owner string) (coordination.Holder, error) {
+	if err := coordination.CheckOwner(owner); err != nil {
+		return coordination.Holder{}, err
+	}
+	state, a, err := s.decide(ctx, name, coordination.Event{Kind: coordination.Acquire, Owner: owner}, order{})
+	switch {
+	case err != nil:
+		return coordination.Holder{}, err
+	case a.Refused != "":
+		return coordination.Holder{}, &RefusedError{Answer: a, Why: a.Explain(state)}
+	}
+	return a.Holder, nil
+}
+
+// Release releases the slot of an owner, if it has one. by is the user that orders it, or "" for the owner itself.
+func (s *Locks) Release(ctx context.Context, name, owner, by, why string) error {
+	_, _, err := s.decide(ctx, name, coordination.Event{Kind: coordination.Release, Owner: owner}, order{by, why})
+	return err
+}
+
+// decide applies an event to the newest state of a lock, and stores the result. by is the cause for the log.
+func (s *Locks) decide(ctx context.Context, name string, e coordination.Event,
+	by order) (coordination.State, coordination.Answer, error) {
+	e.Restored = s.restored()
+	for {
+		was, rev, err := s.read(ctx, name)
+		if err != nil {
+			return was, coordination.Answer{}, err
+		}
+		next, a := coordination.Decide(was, e, s.Now().UnixMilli())
+		if len(a.Changes) == 0 && (a.Refused != "" || e.Kind == coordination.Tick) {
+			return next, a, nil
+		}
+		err = s.Records.Locks.Put(ctx, name, records.Lock{Format: records.LockFormat, State: next}, rev)
+		if err == nil {
+			record(ctx, s.Events, next, a, by)
+			return next, a, nil
+		}
+		if !errors.Is(err, fleet.ErrConflict) {
+			return was, a, fmt.Errorf("cannot store the lock %s: %w", name, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return was, a, err
+		}
+	}
+}
+
+// read returns the newest state of a lock, and its revision.
+func (s *Locks) read(ctx context.Context, name string) (coordination.State, uint64, error) {
+	if err := coordination.CheckName(name); err != nil {
+		return coordination.State{}, 0, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	e, err := s.Records.Locks.Newest(ctx, name)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return coordination.State{}, 0, fmt.Errorf("%w: %s", ErrUnknown, name)
+	}
+	if err != nil {
+		return coordination.State{}, 0, err
+	}
+	l, err := records.ParseLock(e.Value)
+	return l.State, e.Rev, err
+}
+
+// restored returns the time at which the fleet was restored, in ms since 1970; 0: never.
+func (s *Locks) restored() int64 {
+	e, _, _ := s.Records.Epochs.Get(records.EpochKey)
+	return e.Restored * 1000
+}
