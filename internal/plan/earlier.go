@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -36,9 +34,8 @@ func (m *index) madeFile(a addr.Addr, then image.Image) bool {
 	if then.Region() == nil || !then.Region().Present {
 		return false
 	}
-	return slices.ContainsFunc(m.in.Goal.Entries, func(e journal.Entry) bool {
-		return e.Addr == a && e.Origin != nil && e.Origin.Region() != nil && e.Origin.Region().FileAbsent
-	})
+	e := m.goal[a]
+	return e.Origin != nil && e.Origin.Region() != nil && e.Origin.Region().FileAbsent
 }
 
 // withoutOurLink treats a path as absent if it is a link exactly as fettle created it, so that a

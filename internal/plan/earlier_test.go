@@ -16,6 +16,11 @@ func (m *maker) rollsBack() *maker {
 	return m
 }
 
+// returnsTo sets the entries of the goal of a rollback.
+func (m *maker) returnsTo(entries []journal.Entry) {
+	m.in.Goal.Entries, m.goal = entries, byAddr(entries)
+}
+
 // TestMadeFile: a part whose entry had no file before it made the file, so a rollback makes the file again.
 func TestMadeFile(t *testing.T) {
 	const line = "EDIT /f line=x"
@@ -37,7 +42,7 @@ func TestMadeFile(t *testing.T) {
 			present, true},
 	} {
 		m := planner(line).rollsBack()
-		m.in.Goal.Entries = c.entries
+		m.returnsTo(c.entries)
 		if got := m.madeFile(parse(line).Addr(), c.then); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}

@@ -3,8 +3,6 @@ package plan
 import (
 	"errors"
 	"path"
-	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -180,10 +178,12 @@ func (m *index) unmoved(e journal.Entry) bool {
 // storedThen reports whether a directory above a path was managed at the goal of a rollback, and its origin is a
 // directory with content.
 func (m *index) storedThen(p string) bool {
-	return slices.ContainsFunc(m.in.Goal.Entries, func(e journal.Entry) bool {
-		return e.Addr.Kind() == addr.KindFile && strings.HasPrefix(p, e.Addr.Path()+"/") && e.Origin != nil &&
-			e.Origin.File() != nil && e.Origin.File().Tree != ""
-	})
+	for d := range parents(p) {
+		if e := m.goal[addr.File(d)]; e.Origin != nil && e.Origin.File() != nil && e.Origin.File().Tree != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // inUnmanaged reports whether an entry is a part of a file of others in a directory that a rollback does not

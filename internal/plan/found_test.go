@@ -79,10 +79,10 @@ func TestPartsThatNoRunChanged(t *testing.T) {
 		"a part":                {"EDIT /f line=x", func(*maker) {}, true},
 		"metadata":              {"META /f mode=0600", func(*maker) {}, true},
 		"a file":                {"RM /f", func(*maker) {}, false},
-		"in a stored directory": {"RM /d/f", func(m *maker) { m.in.Goal.Entries = stored("RM /d") }, true},
-		"of another directory":  {"RM /dd/f", func(m *maker) { m.in.Goal.Entries = stored("RM /d") }, false},
+		"in a stored directory": {"RM /d/f", func(m *maker) { m.returnsTo(stored("RM /d")) }, true},
+		"of another directory":  {"RM /dd/f", func(m *maker) { m.returnsTo(stored("RM /d")) }, false},
 		"in an empty directory": {"RM /d/f", func(m *maker) {
-			m.in.Goal.Entries = []journal.Entry{entryOf("RM /d", pathOf(image.Directory))}
+			m.returnsTo([]journal.Entry{entryOf("RM /d", pathOf(image.Directory))})
 		}, false},
 		"in a directory that was absent": {"RM /d/f", func(m *maker) {
 			m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Absent}

@@ -30,16 +30,6 @@ func (m *index) when() string {
 	return "after run " + strconv.Itoa(m.in.Goal.To)
 }
 
-// purging reports whether a directory is in the list with purge.
-func (m *index) purging(dir addr.Addr) bool {
-	for _, s := range m.in.Desired {
-		if s.Verb == step.Mkdir && s.Addr() == dir {
-			return s.Get("purge") == "true"
-		}
-	}
-	return false
-}
-
 // foundAt returns the image that a rollback restores at a path. If a directory above is restored with
 // all of its content, with is that directory, and the image of the path is unknown. known is false if
 // no run since the goal has changed the whole object at the path.
@@ -99,8 +89,7 @@ func (m *index) takesMade(s step.Step) bool {
 
 // failedThen reports whether a command did not count as done in the goal of a rollback.
 func (m *index) failedThen(a addr.Addr) bool {
-	return m.in.Goal != nil && slices.ContainsFunc(m.in.Goal.Entries,
-		func(e journal.Entry) bool { return e.Addr == a && e.Failed })
+	return m.goal[a].Failed
 }
 
 // verbFor returns the action of a step that changes its address.

@@ -15,7 +15,7 @@ import (
 func (m *removals) leaving() []journal.Entry {
 	var all, out []journal.Entry
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
-		if e := m.in.Applied.Entries[i]; !m.wanted[e.Addr] && !m.purgedThen[e.Addr] {
+		if e := m.in.Applied.Entries[i]; !m.wanted[e.Addr] && !m.purgedThen(e.Addr) {
 			all = append(all, e)
 		}
 	}

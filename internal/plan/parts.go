@@ -5,6 +5,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
 )
 
 // maker plans the steps of a list in order, with parts for all other changes. A part uses only the
@@ -36,29 +37,35 @@ type index struct {
 	in     Input
 	now    map[addr.Addr]journal.Entry // the applied entries
 	wanted map[addr.Addr]bool
-	// purgedThen are the paths that the goal of a rollback had purged.
-	purgedThen map[addr.Addr]bool
+	purges map[addr.Addr]bool          // the directories in the list with purge
+	goal   map[addr.Addr]journal.Entry // the entries of the goal of a rollback
 }
 
 func newIndex(in Input) *index {
-	x := &index{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)),
-		wanted: make(map[addr.Addr]bool, len(in.Desired)), purgedThen: map[addr.Addr]bool{}}
-	for _, e := range in.Applied.Entries {
-		x.now[e.Addr] = e
-	}
+	x := &index{in: in, now: byAddr(in.Applied.Entries), wanted: make(map[addr.Addr]bool, len(in.Desired)),
+		purges: map[addr.Addr]bool{}}
 	for _, s := range in.Desired {
 		x.wanted[s.Addr()] = true
-	}
-	if in.Goal == nil {
-		return x
-	}
-	for _, e := range in.Goal.Entries {
-		if e.PurgedBy != "" {
-			x.purgedThen[e.Addr] = true
+		if s.Verb == step.Mkdir && s.Get("purge") == "true" {
+			x.purges[s.Addr()] = true
 		}
+	}
+	if in.Goal != nil {
+		x.goal = byAddr(in.Goal.Entries)
 	}
 	return x
 }
+
+func byAddr(entries []journal.Entry) map[addr.Addr]journal.Entry {
+	out := make(map[addr.Addr]journal.Entry, len(entries))
+	for _, e := range entries {
+		out[e.Addr] = e
+	}
+	return out
+}
+
+// purgedThen reports whether the goal of a rollback had purged a path.
+func (x *index) purgedThen(a addr.Addr) bool { return x.goal[a].PurgedBy != "" }
 
 // forecast is the plan so far, with the effects of its changes on later steps.
 type forecast struct {

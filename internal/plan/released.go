@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -46,11 +44,7 @@ func (m *index) directoryThen(s step.Step, now image.Image) *image.Image {
 	if m.in.Goal == nil || s.Verb != step.Mkdir || !now.Absent() {
 		return nil
 	}
-	i := slices.IndexFunc(m.in.Goal.Entries, func(e journal.Entry) bool { return e.Addr == s.Addr() })
-	if i < 0 {
-		return nil
-	}
-	e := m.in.Goal.Entries[i]
+	e := m.goal[s.Addr()]
 	for _, was := range []*image.Image{e.Adopted, e.Origin} {
 		if was == nil || was.File() == nil || was.File().Type != image.Directory {
 			continue

@@ -135,7 +135,8 @@ func TestDirectoriesOfAGoal(t *testing.T) {
 		"not in the goal":     {"MKDIR /d", absent, nil, false},
 	} {
 		m := planner(c.line).rollsBack()
-		m.in.Rules, m.in.Goal.Entries = fixed{}, c.entries
+		m.in.Rules = fixed{}
+		m.returnsTo(c.entries)
 		if got := m.directoryThen(m.in.Desired[0], c.now); (got != nil) != c.want {
 			t.Errorf("%s: %+v", what, got)
 		}

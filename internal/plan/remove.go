@@ -15,7 +15,7 @@ func (m *removals) plan() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
 	for _, e := range m.leaving() {
-		if _, with, known := m.foundAt(e.Addr.Path()); e.PurgedBy != "" && m.purging(e.PurgedBy) && (!known || with != "") {
+		if _, with, known := m.foundAt(e.Addr.Path()); e.PurgedBy != "" && m.purges[e.PurgedBy] && (!known || with != "") {
 			continue
 		}
 		if m.ownsEarlierPart(e) {
@@ -148,7 +148,7 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	if putBack(from, *c.To) && !m.takesFile(from, to, p) {
 		c = alreadyRemoved(c)
 	}
-	if d := addr.File(path.Dir(p)); makesFile(c) && m.purging(d) && !m.refusals.paths[p] {
+	if d := addr.File(path.Dir(p)); makesFile(c) && m.purges[d] && !m.refusals.paths[p] {
 		m.forget(c, "its file does not exist, and its directory is purged")
 		return
 	}
@@ -229,7 +229,7 @@ func (m *removals) goneWithTree(p string) bool {
 }
 
 func (m *removals) purgedBy(a addr.Addr) addr.Addr {
-	if dir := addr.File(path.Dir(a.Path())); a.Kind() == addr.KindFile && m.purging(dir) {
+	if dir := addr.File(path.Dir(a.Path())); a.Kind() == addr.KindFile && m.purges[dir] {
 		return dir
 	}
 	return ""

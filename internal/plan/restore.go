@@ -95,7 +95,7 @@ func (m *restoration) others() {
 	}
 	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.FilesBefore)) {
 		a := addr.File(p)
-		if _, now := m.now[a]; now || m.wanted[a] || m.purgedThen[a] {
+		if _, now := m.now[a]; now || m.wanted[a] || m.purgedThen(a) {
 			continue
 		}
 		if to, _, _ := m.foundAt(p); !m.swallowed(p) {
@@ -123,7 +123,7 @@ func (m *index) goesEmpty(dir string) bool {
 	if m.wanted[a] {
 		return m.makes(dir)
 	}
-	return m.now[a].Step.Verb == step.Mkdir && !m.purgedThen[a]
+	return m.now[a].Step.Verb == step.Mkdir && !m.purgedThen(a)
 }
 
 // createdIn reports whether a rollback removes a path below a directory that is not managed.

@@ -43,3 +43,23 @@ func BenchmarkPlan10000(b *testing.B) {
 	b.Run("idle", func(b *testing.B) { plan(b, "", r, 0) })
 	b.Run("changed", func(b *testing.B) { plan(b, "", manyFiles(b, 10_000, "www"), 9_950) })
 }
+
+// BenchmarkRollback plans the return of 5,000 files to the run before, and to the origin.
+func BenchmarkRollback(b *testing.B) {
+	for name, to := range map[string]int{"run": 1, "origin": 0} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b)
+			for _, owner := range []string{"root", "www"} {
+				_, err := w.x.Apply(context.Background(), manyFiles(b, 5_000, owner), nil, executor.Options{}, nil)
+				w.must(err)
+			}
+			for b.Loop() {
+				p, err := w.openAs("").PlanRollback(context.Background(), executor.RollbackRequest{To: to})
+				w.must(err)
+				if len(p.Changes) < 4_950 {
+					b.Fatalf("%d changes", len(p.Changes))
+				}
+			}
+		})
+	}
+}

@@ -158,10 +158,13 @@ func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal 
 // changed. They are not managed now.
 func (x *planner) leftThen(found map[string]image.File, now, goal []journal.Entry) map[string]bool {
 	out := map[string]bool{}
+	managed := make(map[addr.Addr]bool, len(now))
+	for _, e := range now {
+		managed[e.Addr] = true
+	}
 	for _, e := range goal {
 		at := e.Addr.Path()
-		managed := slices.ContainsFunc(now, func(o journal.Entry) bool { return o.Addr == e.Addr })
-		if _, changed := found[at]; mustBeAbsent(e) && !changed && !managed && x.isDir(at) {
+		if _, changed := found[at]; mustBeAbsent(e) && !changed && !managed[e.Addr] && x.isDir(at) {
 			out[at] = true
 		}
 	}
