@@ -70,7 +70,7 @@ type computation struct {
 	grant    Grant
 	windows  windowStates
 	// replacements are in force if the head of the branch has the held content.
-	replacements map[string]replaced
+	replacements map[heldKey]replaced
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
@@ -168,6 +168,9 @@ func (c *computation) decide(d *decision) {
 			if want.Root.Rollout != PinRollout {
 				asked := want
 				d.asked, d.strategy = &asked, c.strategy(d)
+				if why := spreads(c.replacements, want, d.was); why != "" {
+					d.keep(why)
+				}
 			}
 		}
 	}

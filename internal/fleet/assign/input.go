@@ -55,11 +55,16 @@ type Replacement struct {
 // AllParts is the Part of a replacement of all parts that both commits have.
 const AllParts = "all"
 
+// heldKey is content of a part that is held.
+type heldKey struct{ part, digest string }
+
 // replaced is the effect of a Replacement on one part.
 type replaced struct {
 	Replacement
-	held string // digest of the bundle
-	with Contents
+	held   string // digest of the bundle
+	digest string // of the bundle that replaces it
+	with   Contents
+	why    string // why with cannot be used, or "": then targets that do not have the held content do not change
 }
 
 // BinarySetting is the desired binary for the agents of some targets.
@@ -136,10 +141,9 @@ type Output struct {
 	// hub; 0 means none.
 	Epoch uint64
 
-	in       Input
-	thoughts map[fleet.TargetID]thought
-	// replacements are by part.
-	replacements map[string]replaced
+	in           Input
+	thoughts     map[fleet.TargetID]thought
+	replacements map[heldKey]replaced
 }
 
 // thought is the part of a decision that Why needs. A hub stores one for each target, so it is

@@ -10,43 +10,48 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// readReplacements returns the replacements whose commits are compiled, by part. One for a part wins over one for all.
-func readReplacements(in Input, alarms *alarms) map[string]replaced {
-	out := map[string]replaced{}
+// readReplacements returns the effects of all replacements. The newest one for the same content wins.
+func readReplacements(in Input, alarms *alarms) map[heldKey]replaced {
+	out := map[heldKey]replaced{}
 	all := slices.Clone(in.Replacements)
-	slices.SortFunc(all, func(a, b Replacement) int { return cmp.Compare(a.Part, b.Part) })
-	for _, only := range []bool{false, true} {
-		for _, r := range all {
-			if (r.Part != AllParts) == only {
-				maps.Copy(out, r.read(in, alarms))
-			}
+	slices.SortFunc(all, func(a, b Replacement) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(b.Part, a.Part))
+	})
+	for _, r := range all {
+		for part, one := range r.read(in, alarms) {
+			out[heldKey{part, one.held}] = one
 		}
 	}
+	maps.DeleteFunc(out, func(_ heldKey, r replaced) bool { return r.why == "" && r.held == r.digest })
 	return out
 }
 
+// read returns the effect on each part. Without the content that replaces it, held content is held nevertheless.
 func (r Replacement) read(in Input, alarms *alarms) map[string]replaced {
-	held, why := in.compiled(r.Held)
-	with, other := in.compiled(r.Commit)
-	if why = cmp.Or(why, other); why != "" {
-		alarms.say(Unresolved, "The rollback of %s to %.12s has no effect yet: %s.", r.Part, r.Commit, why)
+	held, unknown := in.compiled(r.Held)
+	if unknown != "" {
+		alarms.say(Unresolved, "The rollback of %s to %.12s has no effect: %s.", r.Part, r.Commit, unknown)
 		return nil
 	}
+	with, why := in.compiled(r.Commit)
 	parts := []string{r.Part}
 	if r.Part == AllParts {
 		parts = append(slices.Sorted(maps.Keys(held.Bundles)), RootPart)
 	}
 	out := map[string]replaced{}
 	for _, part := range parts {
-		from, to := held.bundle(part), with.bundle(part)
-		switch {
-		case from == to:
-		case to.Digest == "" && r.Part != AllParts:
-			alarms.say(Unresolved, "The rollback of %s to %.12s has no effect: this commit does not have the part.", part,
-				r.Commit)
-		case to.Digest != "":
-			out[part] = replaced{r, from.Digest, with}
+		one := replaced{r, held.bundle(part).Digest, with.bundle(part).Digest, with, why}
+		if why == "" && one.digest == "" {
+			if r.Part == AllParts {
+				continue
+			}
+			one.why = "this commit does not have the part"
 		}
+		out[part] = one
+	}
+	if len(parts) > 0 && out[parts[0]].why != "" {
+		alarms.say(Unresolved, "The content of %s in the commit %.12s is held, but cannot be replaced by %.12s: %s. "+
+			"Targets without this content keep their assignments.", r.Part, r.Held, r.Commit, out[parts[0]].why)
 	}
 	return out
 }
@@ -56,19 +61,49 @@ func (in Input) compiled(commit string) (got Contents, why string) {
 	ref := in.Refs[commit]
 	got, ok := in.Revisions[cmp.Or(ref.Commit, commit)]
 	switch {
+	case ok:
+		return got, got.Error
 	case ref.Error != "":
 		return got, ref.Error
-	case !ok:
-		return got, fmt.Sprintf("the hub has not read the commit %.12s yet", commit)
 	}
-	return got, got.Error
+	return got, fmt.Sprintf("the hub has not read the commit %.12s yet", commit)
+}
+
+// spreads returns the reason why a target must not change now, or "": it would get held content for which there is no
+// other content.
+func spreads(by map[heldKey]replaced, want fleet.Assignment, was *fleet.Assignment) string {
+	for _, a := range append([]fleet.Assigned{want.Root}, want.Modules...) {
+		part := cmp.Or(a.Module, RootPart)
+		r, ok := by[heldKey{part, a.Bundle.Digest}]
+		if ok && r.why != "" && a.Rollout != PinRollout && bundleOf(was, a.Module) != a.Bundle {
+			return fmt.Sprintf("the content of %s in the commit %.12s is held, and cannot be replaced by %.12s: %s", part,
+				r.Held, r.Commit, r.why)
+		}
+	}
+	return ""
+}
+
+// bundleOf returns the bundle of a part of an assignment, if there is one.
+func bundleOf(a *fleet.Assignment, module string) fleet.Bundle {
+	if a == nil || a.Withdrawn != "" {
+		return fleet.Bundle{}
+	}
+	if module == content.RootBundle {
+		return a.Root.Bundle
+	}
+	for _, m := range a.Modules {
+		if m.Module == module {
+			return m.Bundle
+		}
+	}
+	return fleet.Bundle{}
 }
 
 // replace returns the content of a part that targets of a branch get.
-func replace(by map[string]replaced, branch string, a fleet.Assigned, alarms *alarms) fleet.Assigned {
+func replace(by map[heldKey]replaced, branch string, a fleet.Assigned, alarms *alarms) fleet.Assigned {
 	part := cmp.Or(a.Module, RootPart)
-	r, ok := by[part]
-	if !ok || r.held != a.Bundle.Digest {
+	r, ok := by[heldKey{part, a.Bundle.Digest}]
+	if !ok || r.why != "" {
 		return a
 	}
 	release := part
@@ -99,8 +134,9 @@ func (r Contents) ownNeeds(a fleet.Assigned) []fleet.Need {
 
 // whyReplaced explains the held content of a module or of the root bundle, or returns "".
 func (o Output) whyReplaced(part string) string {
-	r, ok := o.replacements[part]
-	if head := o.in.Revisions[o.in.Refs[o.in.Branch].Commit]; !ok || head.bundle(part).Digest != r.held {
+	head := o.in.Revisions[o.in.Refs[o.in.Branch].Commit]
+	r, ok := o.replacements[heldKey{part, head.bundle(part).Digest}]
+	if !ok {
 		return ""
 	}
 	text := fmt.Sprintf("%s is held: the head of %s has the content of %.12s, and %s rolled the fleet back to %.12s", part,

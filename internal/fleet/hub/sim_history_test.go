@@ -39,6 +39,8 @@ var operations = [...]string{
 	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
 	"hub", "hub", "hub crash", "hub crash", "lose", "backup", "restore", "depose", "store fails", "git away",
 	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long", "order", "order",
+	"commit part", "commit part", "commit part", "fleet rollback", "fleet rollback", "fleet rollback", "fleet rollback",
+	"fleet rollback", "fleet release",
 }
 
 // history is a fleet with its random operations.
@@ -48,6 +50,7 @@ type history struct {
 	saved *shelf
 	seen  map[string]int
 	waves bool // changes are delivered in waves
+	judge *rollbacks
 }
 
 // Random failures of hubs, agents, stores and networks break no guarantee, and after all failures
@@ -68,10 +71,10 @@ func TestSimulatedHistories(t *testing.T) {
 			return operation{rapid.SampledFrom(operations[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"),
 				rapid.IntRange(0, 99).Draw(rt, "amount")}
 		}), 1, 40).Draw(rt, "history")
-		waves := rapid.Bool().Draw(rt, "in waves")
+		waves, signed := rapid.Bool().Draw(rt, "in waves"), rapid.Bool().Draw(rt, "signed")
 		var wrong []string
 		var story string
-		synctest.Test(t, func(t *testing.T) { wrong, story = happen(list, seen, waves) })
+		synctest.Test(t, func(t *testing.T) { wrong, story = happen(list, seen, waves, signed) })
 		if len(wrong) > 0 {
 			rt.Fatalf("%s\nthe history was %v\n%s", strings.Join(wrong, "\n"), list, story)
 		}
@@ -80,7 +83,7 @@ func TestSimulatedHistories(t *testing.T) {
 }
 
 // happen plays a history, and returns the broken guarantees.
-func happen(list []operation, seen map[string]int, waves bool) (wrong []string, story string) {
+func happen(list []operation, seen map[string]int, waves, signed bool) (wrong []string, story string) {
 	s, err := newSim(2)
 	if err != nil {
 		return []string{err.Error()}, ""
@@ -90,7 +93,8 @@ func happen(list []operation, seen map[string]int, waves bool) (wrong []string, 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go s.followPresence(ctx)
-	h := &history{sim: s, seen: seen, waves: waves}
+	h := &history{sim: s, seen: seen, waves: waves, judge: newRollbacks()}
+	s.judge, s.unsigned = h.judge, !signed
 	for _, hub := range s.hubs {
 		hub.start()
 	}
@@ -107,6 +111,8 @@ func happen(list []operation, seen map[string]int, waves bool) (wrong []string, 
 			return s.wrong, s.story()
 		}
 	}
+	seen["content is held"] += s.judge.judged
+	seen["returned to held content"] += s.judge.returned
 	h.note("all is well again")
 	h.converge()
 	return s.wrong, s.story()
@@ -127,7 +133,7 @@ func (h *history) commit(branch string, by ssh.Signer, how string) {
 	if h.waves {
 		parts[""]["fettle.hcl"] = h.delivered(parts[""]["fettle.hcl"])
 	}
-	h.site.commit(branch, by, parts)
+	h.committed(branch, h.site.commit(branch, by, parts))
 }
 
 // enrol adds an agent, if a hub is running.
@@ -163,6 +169,8 @@ func (h *history) do(d operation) {
 	switch d.What {
 	case "commit":
 		h.commit("main", h.site.believed, "")
+	case "commit part":
+		h.commitPart(d.N)
 	case "commit failing":
 		h.commit("main", h.site.believed, "cannot")
 	case "commit broken":
@@ -247,6 +255,10 @@ func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hu
 	switch d.What {
 	case "order":
 		h.order(ctx, d, a, run)
+	case "fleet rollback":
+		h.rollBack(ctx, run, d.N, d.Amount)
+	case "fleet release":
+		h.releaseFleet(ctx, run, rollbackParts[d.N%5])
 	case "pin":
 		_ = run.targets.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
 	case "unpin":

@@ -39,6 +39,9 @@ type sim struct {
 	// descent is required by all agents; oldHub makes hubs behave as if they had no histories.
 	descent content.Descent
 	oldHub  atomic.Bool
+	// unsigned agents accept all commits.
+	unsigned bool
+	judge    *rollbacks // or nil
 
 	mu     sync.Mutex
 	kept   *shelf
@@ -276,6 +279,9 @@ func (s *sim) issue(k *shelf, value []byte) {
 	if was, ok := s.issued[key]; ok && !was.Same(a) {
 		s.wrong = append(s.wrong, fmt.Sprintf("%s is two different assignments:\n%s\n%s", key, was.Marshal(), a.Marshal()))
 	}
+	if _, ok := s.issued[key]; !ok && s.judge != nil {
+		s.judge.judge(s, a)
+	}
 	s.issued[key] = a
 }
 
@@ -325,6 +331,9 @@ func (s *sim) restore(k *shelf) {
 	}
 	s.mu.Lock()
 	s.kept = k
+	if s.judge != nil {
+		s.judge.orders = map[string]fleetOrder{}
+	}
 	s.mu.Unlock()
 	for _, h := range ran {
 		h.start()

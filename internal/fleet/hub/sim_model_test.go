@@ -49,10 +49,13 @@ func (h *history) converge() {
 	}
 	synctest.Wait()
 	for _, a := range h.live() {
-		h.converged(ctx, a, last)
+		h.convergedTo(ctx, a, last.bundle)
 	}
 	h.reported(ctx)
-	if len(h.wrong) > 0 && h.waves {
+	if h.unsigned && len(h.wrong) == 0 {
+		h.rolledBack(ctx, last)
+	}
+	if len(h.wrong) > 0 {
 		h.tellRollouts(ctx)
 	}
 }
@@ -72,13 +75,13 @@ func (h *history) approve(ctx context.Context, run *Hub) {
 	}
 }
 
-// converged: each host has the configuration of the repository, and the hubs show this.
-func (h *history) converged(ctx context.Context, a *simAgent, last *revision) {
+// convergedTo: each host has the configuration of the repository, and the hubs show this.
+func (h *history) convergedTo(ctx context.Context, a *simAgent, bundle func(part string) fleet.Bundle) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	want := map[string]fleet.Bundle{"": last.bundle(""), "modules/base": last.bundle("modules/base")}
+	want := map[string]fleet.Bundle{"": bundle(""), "modules/base": bundle("modules/base")}
 	role := "modules/" + a.labels["role"]
-	want[role] = last.bundle(role)
+	want[role] = bundle(role)
 	if !maps.Equal(a.stands, want) || !a.ready {
 		h.fault("%s did not become what it is to be: %+v", a.name, a.status)
 	}

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -274,7 +275,7 @@ func (c *cloneOfSite) ask() {
 	c.site.mu.Lock()
 	found, err := map[string]fleet.Revision{}, error(nil)
 	for _, ref := range refs {
-		if r := c.site.commits[c.site.branches[ref]]; r == nil {
+		if r := c.site.commits[cmp.Or(c.site.branches[ref], ref)]; r == nil {
 			err = fmt.Errorf("there is no %s", ref)
 		} else {
 			found[ref] = r.info

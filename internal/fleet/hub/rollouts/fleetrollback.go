@@ -219,10 +219,16 @@ func (f FleetRollbacks) knows(part string) error {
 	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("no target has the module %.80q", part), Hint: hint}
 }
 
-// put stores a replacement, unless the same one is stored.
+// put stores a replacement, unless the same one is stored. The newest one wins, so its time is later than the times of
+// all others, also if the clocks of hubs differ.
 func (f FleetRollbacks) put(ctx context.Context, r assign.Replacement) (stored bool, err error) {
 	was, rev, ok := f.Records.Replacements.Get(records.RefKey(r.Part))
-	if ok && was.Held == r.Held && was.Commit == r.Commit {
+	newest := ok
+	for _, o := range f.Records.Replacements.Values() {
+		newest = newest && (o.Part == r.Part || o.At < was.At || o.Part != assign.AllParts && r.Part != assign.AllParts)
+		r.At = max(r.At, o.At+1)
+	}
+	if newest && was.Held == r.Held && was.Commit == r.Commit {
 		return false, nil
 	}
 	return true, f.Records.Replacements.Put(ctx, records.RefKey(r.Part), r, rev)

@@ -21,6 +21,8 @@ type Turn struct {
 	waits    bool                        // for the contact of a target
 	targets  map[fleet.TargetID]rollout.Target
 	ended    bool
+	// headBundle is Fleet.headBundle.
+	headBundle func(part string) string
 }
 
 // Begin begins a decision, after the end of a command in progress. The caller must call End.
@@ -56,7 +58,7 @@ func (t *Turn) Events() []rollout.Event { return t.events }
 // Plan decides, and returns the function that permits the changes.
 func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 	w := f.world(all)
-	t.was = map[fleet.TargetID]*fleet.Assignment{}
+	t.was, t.headBundle = map[fleet.TargetID]*fleet.Assignment{}, f.headBundle
 	for _, d := range all {
 		t.was[d.Target.ID] = d.Was
 	}
@@ -92,13 +94,24 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 			return s.PermitsOrWhy(want.Target, target, c)
 		},
 		stable: func(part string) (fleet.Assigned, bool) {
-			d, _ := s.Stable(target.Lane, part)
 			if target.Waits[part] != "" {
-				d = ""
+				return fleet.Assigned{}, false
 			}
-			return t.content(d)
+			return t.stable(target.Lane, part, want)
 		},
 		content: t.content, returns: returns}.compose(was, want)
+}
+
+// stable returns the stable content of a part for a target that has none. After a rollback of the fleet, this can be
+// the held content of the branch. The target then gets the content that replaces it.
+func (t *Turn) stable(lane, part string, want fleet.Assignment) (fleet.Assigned, bool) {
+	d, _ := t.log.state.Stable(lane, part)
+	p, ok := t.content(d)
+	if next, wanted := find(&want, part); ok && wanted && t.headBundle(part) == p.Bundle.Digest &&
+		next.Bundle.Digest != p.Bundle.Digest {
+		return next, true
+	}
+	return p, ok
 }
 
 // content returns the content of a part by its digest.
