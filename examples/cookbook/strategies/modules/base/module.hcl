@@ -1,0 +1,1 @@
+file "/etc/base.conf" { content = "# managed by fettle\n" }

@@ -1,0 +1,1 @@
+file "/etc/etcd.conf" { content = "# managed by fettle\n" }

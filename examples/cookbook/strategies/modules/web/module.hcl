@@ -1,0 +1,1 @@
+file "/etc/web.conf" { content = "# managed by fettle\n" }
