@@ -36,6 +36,7 @@ rollout "careful-web" {
       users      = ["ann", "bob"]
       not_author = true
       expires    = "2h"
+      timeout    = "4h"
     }
     metric "errors" {
       url           = "http://prometheus.example.org:9090"
@@ -89,7 +90,8 @@ func strategiesOf(t *testing.T, text string) []query.Strategy {
 func allGates() []source.Gate {
 	least, most := -1.0, 0.5
 	return []source.Gate{
-		{Name: "change board", Type: "approval", Need: 2, Users: []string{"ann", "bob"}, NotAuthor: true, Expires: 7200},
+		{Name: "change board", Type: "approval", Need: 2, Users: []string{"ann", "bob"}, NotAuthor: true, Expires: 7200,
+			Timeout: 14400},
 		{Name: "errors", Type: "metric", DryRun: true, URL: "http://prometheus.example.org:9090",
 			Query: "sum(rate(errors[5m]))", Min: &least, Max: &most, InitialDelay: 120, Interval: 20, Count: 3,
 			FailureLimit: 1, ErrorLimit: 2},
@@ -112,6 +114,8 @@ func TestWrongGates(t *testing.T) {
 		`webhook "a" { url = "https://ann:secret@x" }`:                         "without a password",
 		`webhook "a" { url = "ftp://x" }`:                                      "must have a url such as",
 		`webhook "a" { interval = "0s" }`:                                      "interval must be longer than 0s",
+		`approval "a" { timeout = "0s" }`:                                      "timeout must be longer than 0s",
+		"webhook \"a\" {\n initial_delay = \"1h\"\n timeout = \"1h\"\n}":       "can never pass within its timeout",
 		`webhook "a" { sign = "ci" }`:                                          "has nothing to sign",
 		"approval \"a\" {\n users = []\n}":                                     "users must be a list of names",
 		"metric \"a\" {\n url = \"http://x\"\n query = \"up\"\n max = true\n}": `max must be a number`,

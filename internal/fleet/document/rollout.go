@@ -38,7 +38,7 @@ type RolloutGate struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`              // approval, metric or webhook
 	DryRun bool   `json:"dry_run,omitempty"` // its verdicts have no effect
-	State  string `json:"state"`             // pending, waits, passed, failed, error
+	State  string `json:"state"`             // pending, waits, passed, failed, error, late
 	// Passes of the necessary Need verdicts or approvals exist. Errors are in succession.
 	Passes    int            `json:"passes"`
 	Need      int            `json:"need"`
@@ -47,6 +47,9 @@ type RolloutGate struct {
 	Why       string         `json:"why,omitempty"` // the evidence of the last verdict
 	At        int64          `json:"at,omitempty"`  // of the last verdict, seconds since 1970
 	Approvals []GateApproval `json:"approvals,omitempty"`
+	// Deadline is the time at which the rollout pauses if the gate has not passed, seconds since 1970; 0 means that the
+	// gate does not wait.
+	Deadline int64 `json:"deadline,omitempty"`
 }
 
 // GateApproval is the consent of a user.

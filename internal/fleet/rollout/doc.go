@@ -57,7 +57,9 @@
 //
 //   - Verdicts count for one rollout, one wave and one bake time. If the bake time begins again, because a member
 //     failed meanwhile, the gates must pass again. So must gates whose failure or errors an operator accepted.
-//   - A gate without a verdict keeps its wave open without a limit. Rollout.Waits is the reason.
+//   - A gate without enough verdicts keeps its wave open. Rollout.Waits is the reason. At Rollout.Deadline the rollout
+//     pauses: this is neither a pass nor a failure. The time of the gate begins again after a resumption, with another
+//     hub, and when the gate no longer passes.
 //   - A failure beyond the limit of the gate is a breach. Errors in succession beyond the limit pause the rollout:
 //     a gate that cannot be asked proves nothing.
 //   - The gates of a wave without members count if a later wave has members.

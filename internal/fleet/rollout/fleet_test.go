@@ -109,6 +109,7 @@ func (f *fleet) step(seconds int64) {
 	w := f.world()
 	log := f.s.Decide(w, f.now)
 	f.judge(log)
+	f.deadlines(log)
 	f.log = append(f.log, log...)
 	f.held(w)
 	if again := f.s.Decide(w, f.now); len(again) > 0 {

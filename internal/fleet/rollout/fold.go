@@ -98,8 +98,9 @@ func (r *Rollout) fold(e Event) {
 		r.promoted = true
 	case Paused:
 		r.Phase, r.Why, r.By = OnHold, e.Why, e.By
+		r.verdict(e)
 	case Resumed:
-		r.Phase, r.Why, r.By = Active, "", ""
+		r.Phase, r.Why, r.By, r.resumed = Active, "", "", e.At
 		r.forgive()
 		r.accepted, r.forgiven = true, r.failed()+r.count(allWaves, MemberSilent)
 		for _, m := range r.Members {

@@ -15,6 +15,8 @@ type Gate struct {
 	Name   string   `json:"name"`
 	Type   GateType `json:"type"`
 	DryRun bool     `json:"dry_run,omitempty"` // its verdicts are recorded, but have no effect
+	// Timeout is the time after which the rollout pauses if the gate has not passed; 0: see Rollout.Deadline.
+	Timeout int64 `json:"timeout,omitempty"`
 
 	// Need is the number of users who must approve. Users may approve, or all with the right if it is empty. With
 	// NotAuthor, the author of the change does not count. An approval counts for Expires.
@@ -66,6 +68,8 @@ type GateState struct {
 	Why       string     `json:"why,omitempty"`
 	Rejected  string     `json:"rejected,omitempty"` // the user who rejected the change
 	Approvals []Approval `json:"approvals,omitempty"`
+	Lapsed    int64      `json:"lapsed,omitempty"` // of the last change from pass to no pass, seconds since 1970
+	Late      bool       `json:"late,omitempty"`   // the rollout paused because it had not passed in time
 }
 
 // Passed reports whether a gate permits the end of its wave. need is the result of Rollout.Need.

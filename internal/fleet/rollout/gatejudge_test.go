@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
@@ -15,6 +17,7 @@ type answers struct {
 func given(log []rollout.Event, id, gate string) (a answers, wave int) {
 	empty := func() answers { return answers{users: map[string]int64{}} }
 	a = empty()
+	plan, _, _, _ := last(log, id)
 	for _, e := range log {
 		switch {
 		case e.Rollout != id:
@@ -22,8 +25,8 @@ func given(log []rollout.Event, id, gate string) (a answers, wave int) {
 			wave, a = e.Wave, empty()
 		case e.Kind == rollout.Settled || e.Kind == rollout.Unsettled:
 			a = empty()
-		case e.Kind == rollout.Resumed && (a.rejected || a.failures > 0 || a.errors > 0):
-			a = empty() // the gate is asked again, if it failed
+		case e.Kind == rollout.Resumed && a.stopped(plan.Waves[wave].Gates, gate):
+			a = empty() // the gate is asked again
 		case e.Gate != gate || e.Why == "stale":
 		case e.Kind == rollout.Approved:
 			a.users[e.By] = e.At
@@ -34,6 +37,12 @@ func given(log []rollout.Event, id, gate string) (a answers, wave int) {
 		}
 	}
 	return a, wave
+}
+
+// stopped reports whether the answers stop a rollout.
+func (a answers) stopped(all []rollout.Gate, gate string) bool {
+	i := slices.IndexFunc(all, func(g rollout.Gate) bool { return g.Name == gate })
+	return i >= 0 && (a.rejected || a.failures > all[i].FailureLimit || a.errors > all[i].ErrorLimit)
 }
 
 func (a *answers) count(v rollout.Verdict) {

@@ -16,6 +16,7 @@ func randomGates(rt *rapid.T) (out []rollout.Gate) {
 	dry := errs
 	dry.Name, dry.DryRun = "dry", true
 	for _, g := range []rollout.Gate{board, author, errs, tests, dry} {
+		g.Timeout = rapid.SampledFrom([]int64{0, 0, 100, 500}).Draw(rt, "timeout")
 		if rapid.IntRange(0, 7).Draw(rt, g.Name) == 0 {
 			out = append(out, g)
 		}

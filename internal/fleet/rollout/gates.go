@@ -14,6 +14,8 @@ func (t *turn) judgeGates(r *Rollout) {
 		case g.unclear(s):
 			t.add(r, Event{Kind: Paused, Wave: r.Wave,
 				Why: fmt.Sprintf("the gate %s of the wave %s has no result: %s", g.Name, r.Plan.Waves[r.Wave].Name, s.Why)})
+		default:
+			t.late(r, g)
 		}
 	}
 }

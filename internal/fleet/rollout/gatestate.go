@@ -15,6 +15,8 @@ func (s *GateState) fold(e Event) {
 		s.Approvals = s.without(e.By)
 	case Rejected:
 		s.Rejected, s.Why = e.By, e.Why
+	case Paused:
+		s.Late = true
 	case Measured:
 		s.Last, s.At, s.Why = e.Verdict, e.At, e.Why
 		switch e.Verdict {
@@ -124,15 +126,24 @@ func (r *Rollout) verdict(e Event) {
 		r.Verdicts[r.Wave] = map[string]*GateState{}
 	}
 	s := r.GateState(r.Wave, e.Gate)
-	s.fold(e)
+	g, _ := r.gate(e.Gate)
+	passed := g.Passed(s, r.Need(g))
+	if s.fold(e); passed && !g.Passed(s, r.Need(g)) {
+		s.Lapsed = e.At
+	}
 	r.Verdicts[r.Wave][e.Gate] = &s
 }
 
-// forgive discards the verdicts of gates that failed or had no result. They must pass again.
+// forgive discards the verdicts of gates that failed or had no result. They must pass again. The hub
+// queries a webhook again that was late.
 func (r *Rollout) forgive() {
 	for _, g := range r.Gates(r.Wave) {
-		if s := r.GateState(r.Wave, g.Name); g.Failed(s) || g.unclear(s) {
+		s := r.GateState(r.Wave, g.Name)
+		if g.Failed(s) || g.unclear(s) || s.Late && s.Last == Later {
 			delete(r.Verdicts[r.Wave], g.Name)
+		} else if s.Late {
+			s.Late = false
+			r.Verdicts[r.Wave][g.Name] = &s
 		}
 	}
 }

@@ -204,7 +204,7 @@ func (f *fleet) explained(w rollout.World) {
 			if allowed, _ := f.s.Permits(id, w.Targets[id], c); allowed {
 				continue
 			}
-			why := f.s.Reason(id, w.Targets[id], c)
+			why := f.s.Reason(w, id, c)
 			obstacle := !h.online || h.hold != "" || len(w.Targets[id].Waits) > 0
 			if why == "" || strings.HasSuffix(why, ": ") || !namesRollout.MatchString(why) && !obstacle {
 				f.tell("%s waits for %v, and the reason is %q", id, c, why)

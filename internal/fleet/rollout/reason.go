@@ -2,21 +2,27 @@ package rollout
 
 // Reason returns why a target does not have a change yet, for users: the rollout, its wave, and the obstacles on the
 // target itself. Call it after Decide.
-func (s *State) Reason(id ID, target Target, c Change) string {
-	_, why := s.Permits(id, target, c)
-	return target.obstacles(why)
+func (s *State) Reason(w World, id ID, c Change) string {
+	_, why := s.Permits(id, w.Targets[id], c)
+	return s.obstacles(w, id, c, why)
 }
 
 // PermitsOrWhy is Permits with the text of Reason if the change is not permitted.
-func (s *State) PermitsOrWhy(id ID, target Target, c Change) (allowed bool, why string) {
-	if allowed, why = s.Permits(id, target, c); !allowed {
-		why = target.obstacles(why)
+func (s *State) PermitsOrWhy(w World, id ID, c Change) (allowed bool, why string) {
+	if allowed, why = s.Permits(id, w.Targets[id], c); !allowed {
+		why = s.obstacles(w, id, c, why)
 	}
 	return allowed, why
 }
 
-// obstacles adds the obstacles on the target itself to a reason.
-func (t Target) obstacles(why string) string {
+// obstacles adds the time limit of gates, and the obstacles on the target itself, to a reason.
+func (s *State) obstacles(w World, id ID, c Change, why string) string {
+	t := w.Targets[id]
+	if r := s.gatedFor(id, t.Lane, c); r != nil {
+		if text := r.untilText(w.Up); text != "" && why == s.waiting(id, t.Lane, c) {
+			why += text
+		}
+	}
 	if t.Hold != "" {
 		why += "; it must not be changed now: " + t.Hold
 	}
@@ -24,4 +30,18 @@ func (t Target) obstacles(why string) string {
 		why += "; it has no contact"
 	}
 	return why
+}
+
+// gatedFor returns the rollout whose current wave keeps a target from a change, or nil.
+func (s *State) gatedFor(id ID, lane string, c Change) *Rollout {
+	for _, r := range s.Open() {
+		if r.Plan.Lane != lane || !r.has(c) {
+			continue
+		}
+		if m := r.Members[id]; m != nil && m.State != MemberLeft && m.Wave > r.Wave {
+			return r
+		}
+		return nil
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ type Rollout struct {
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met
 	// forgiven is the number of failed and silent members at the last resumption. They do not count.
 	forgiven int
+	resumed  int64   // time of the last resumption; 0: none
 	grants   []int64 // times of the grants in the minute before the last one
 	numbers  tally   // of the members
 }

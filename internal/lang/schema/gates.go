@@ -22,13 +22,18 @@ func dryRun() kind.Attr {
 	return kind.Attr{Name: "dry_run", Type: cty.Bool, Doc: "record the verdicts, without an effect; default: false"}
 }
 
+func gateTimeout() kind.Attr {
+	return durationOf("timeout", "time after which the rollout pauses if the gate has not passed; default: wave_timeout "+
+		"after the bake time")
+}
+
 func approvalAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "need", Type: cty.Number, Doc: "number of users who must approve; default: 1"},
 		{Name: "users", Type: sequence, Doc: "users that may approve; default: all users with the right approve"},
 		{Name: "not_author", Type: cty.Bool,
 			Doc: "the author of the commit does not count; if no user has this name, one user more must approve"},
-		durationOf("expires", "time for which an approval counts; default: 24h"), dryRun(), docAttr(),
+		durationOf("expires", "time for which an approval counts; default: 24h"), gateTimeout(), dryRun(), docAttr(),
 	}
 }
 
@@ -41,7 +46,7 @@ func askedAttrs(url, interval string) []kind.Attr {
 		{Name: "failure_limit", Type: cty.Number, Doc: "failures that are tolerated; default: 0"},
 		{Name: "error_limit", Type: cty.Number,
 			Doc: "errors in succession that are tolerated before the rollout pauses; default: 4"},
-		dryRun(), docAttr(),
+		gateTimeout(), dryRun(), docAttr(),
 	}
 }
 

@@ -256,6 +256,8 @@ type Gate struct {
 	Name   string
 	Type   string // of the block
 	DryRun bool
+	// Timeout is the time after which the rollout pauses if the gate has not passed; 0 means that it is not set.
+	Timeout int64
 	// Need, Users, NotAuthor and Expires belong to an approval.
 	Need      int
 	Users     []string // nil: all users with the right

@@ -36,6 +36,9 @@ func (x gateBlock) read(b *hclsyntax.Block) {
 	}
 	at := b.Body.Attributes
 	g := Gate{Name: name, Type: b.Type, DryRun: x.boolOf(at, "dry_run", false)}
+	if at["timeout"] != nil {
+		g.Timeout = x.seconds(at["timeout"], "", true)
+	}
 	if b.Type == "approval" {
 		x.approval(at, &g)
 	} else {
@@ -48,10 +51,11 @@ func (x gateBlock) read(b *hclsyntax.Block) {
 }
 
 func gateAttributes(block string) []string {
-	asked := []string{"url", "initial_delay", "interval", "failure_limit", "error_limit", "dry_run", "description"}
+	asked := []string{"url", "initial_delay", "interval", "failure_limit", "error_limit", "timeout", "dry_run",
+		"description"}
 	switch block {
 	case "approval":
-		return []string{"need", "users", "not_author", "expires", "dry_run", "description"}
+		return []string{"need", "users", "not_author", "expires", "timeout", "dry_run", "description"}
 	case "metric":
 		return append(asked, "query", "min", "max", "count")
 	}
@@ -139,6 +143,8 @@ func (x gateBlock) float(a *hclsyntax.Attribute) *float64 {
 func (g Gate) Valid() error {
 	u, err := url.Parse(g.URL)
 	switch {
+	case g.Timeout < 0:
+		return errors.New("has a limit or time below its minimum")
 	case g.Name == "" || !slices.Contains(gateTypes(), g.Type):
 		return errors.New("has no type")
 	case g.Type == "approval" && g.Need < 1:
@@ -157,6 +163,8 @@ func (g Gate) Valid() error {
 		return errors.New("has nothing to sign without a url")
 	case g.Interval < 1 || g.InitialDelay < 0 || g.Count < 1 || g.FailureLimit < 0 || g.ErrorLimit < 0:
 		return errors.New("has a limit or time below its minimum")
+	case g.Timeout > 0 && g.Timeout <= g.InitialDelay+int64(g.Count-1)*g.Interval:
+		return errors.New("can never pass within its timeout: set it above initial_delay and the intervals of count")
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // gateDocuments describes the gates of all waves.
-func gateDocuments(r *rollout.Rollout) (out []document.RolloutGate) {
+func gateDocuments(r *rollout.Rollout, up int64) (out []document.RolloutGate) {
 	for i, w := range r.Plan.Waves {
 		for _, g := range w.Gates {
 			s := r.GateState(i, g.Name)
@@ -18,7 +18,12 @@ func gateDocuments(r *rollout.Rollout) (out []document.RolloutGate) {
 			for _, a := range s.Approvals {
 				d.Approvals = append(d.Approvals, document.GateApproval{By: a.By, At: a.At})
 			}
+			if i == r.Wave {
+				d.Deadline = r.Deadline(g, up)
+			}
 			switch {
+			case s.Late && !g.Passed(s, r.Need(g)):
+				d.State = "late"
 			case g.Failed(s):
 				d.State = "failed"
 			case g.Passed(s, r.Need(g)):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -18,6 +19,7 @@ import (
 type Log struct {
 	folded
 	deciding chan struct{} // has a value while folded is in use
+	up       atomic.Int64  // World.Up of the last decision of this hub; 0: it has not led
 
 	showing sync.Mutex
 	shown   folded

@@ -76,7 +76,7 @@ func (p *preview) isNew(r *rollout.Rollout) bool {
 }
 
 func (p *preview) rollout(r *rollout.Rollout) document.PlannedRollout {
-	shown := documentOf(r, false)
+	shown := documentOf(r, false, 0)
 	out := document.PlannedRollout{Strategy: shown.Strategy, Cause: shown.Cause, Parts: shown.Parts,
 		WorstCase: shown.WorstCase, OnBreach: string(r.Plan.Strategy.OnBreach), Waits: true,
 		Supersedes: p.superseded(r)}
@@ -136,10 +136,10 @@ func (p *preview) changes(d assign.Desired, now, later groups) {
 			return slices.Contains(r.Plan.Changes, c)
 		})
 		allowed, why := true, "the strategy is at-once"
-		if target := p.turn.targets[d.Target.ID]; lane != "" {
+		if target := p.turn.world.Targets[d.Target.ID]; lane != "" {
 			allowed, why = p.turn.log.state.Permits(d.Target.ID, target, c)
 			if !allowed {
-				why = p.turn.log.state.Reason(d.Target.ID, target, c)
+				why = p.turn.log.state.Reason(p.turn.world, d.Target.ID, c)
 			}
 		}
 		switch {

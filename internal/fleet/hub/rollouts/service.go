@@ -33,7 +33,7 @@ func (s Service) PlanRollouts(ctx context.Context, r document.RolloutPlanRequest
 // Rollouts returns all rollouts, the newest first.
 func (s Service) Rollouts(context.Context) ([]document.Rollout, error) {
 	var out []document.Rollout
-	s.Log.each(func(r *rollout.Rollout, held bool) { out = append(out, documentOf(r, held)) })
+	s.Log.each(func(r *rollout.Rollout, held bool) { out = append(out, documentOf(r, held, s.Log.up.Load())) })
 	return out, nil
 }
 
@@ -43,7 +43,7 @@ func (s Service) Rollout(_ context.Context, id string) (d document.RolloutDetail
 	s.Log.each(func(r *rollout.Rollout, held bool) {
 		if r.ID == id {
 			found = true
-			d.Rollout, d.Targets = documentOf(r, held), s.targets(r)
+			d.Rollout, d.Targets = documentOf(r, held, s.Log.up.Load()), s.targets(r)
 		}
 	})
 	if !found {
@@ -84,11 +84,11 @@ func (s Service) targets(r *rollout.Rollout) []document.RolloutTarget {
 }
 
 // documentOf describes a rollout.
-func documentOf(r *rollout.Rollout, held bool) document.Rollout {
+func documentOf(r *rollout.Rollout, held bool, up int64) document.Rollout {
 	branch, _, _ := strings.Cut(r.Plan.Lane, " ")
 	d := document.Rollout{ID: r.ID, Branch: branch, Strategy: r.Plan.Strategy.Name, Cause: r.Plan.Cause,
 		Phase: string(r.Phase), Why: r.Why, By: r.By, Created: r.At, Wave: r.Wave, Targets: map[string]int{},
-		WorstCase: r.WorstCase(), Held: held, Gates: gateDocuments(r), Waits: r.Waits()}
+		WorstCase: r.WorstCase(), Held: held, Gates: gateDocuments(r, up), Waits: r.Waits()}
 	for i, w := range r.Plan.Waves {
 		size, ready, limit := r.Progress(i)
 		d.Waves = append(d.Waves, document.RolloutWave{Name: w.Name, Targets: size, Ready: ready, MaxUnavailable: limit,

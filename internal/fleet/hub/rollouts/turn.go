@@ -19,7 +19,7 @@ type Turn struct {
 	was      map[fleet.TargetID]*fleet.Assignment
 	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
 	waits    bool                        // for the contact of a target
-	targets  map[fleet.TargetID]rollout.Target
+	world    rollout.World
 	ended    bool
 	// headBundle is Fleet.headBundle.
 	headBundle func(part string) string
@@ -62,13 +62,14 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 	for _, d := range all {
 		t.was[d.Target.ID] = d.Was
 	}
+	t.log.up.Store(f.Up)
 	w.Has = func(id fleet.TargetID, part string) string { return has(t.was[id], part) }
 	if w.usable {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
 		t.waits = t.log.state.Waits(w.World)
 	}
-	t.held, t.targets = t.log.state.Lacking(w.World), w.Targets
+	t.held, t.world = t.log.state.Lacking(w.World), w.World
 	for _, target := range w.Targets {
 		t.waits = t.waits || waitsForTargets(target)
 	}
@@ -91,7 +92,7 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 	}
 	return choice{
 		allowed: func(c rollout.Change) (bool, string) {
-			return s.PermitsOrWhy(want.Target, target, c)
+			return s.PermitsOrWhy(t.world, want.Target, c)
 		},
 		stable: func(part string) (fleet.Assigned, bool) {
 			if target.Waits[part] != "" {

@@ -8,7 +8,7 @@ import (
 // gatesOf converts the gates of a wave, which the language has checked.
 func gatesOf(all []source.Gate) (out []rollout.Gate) {
 	for _, g := range all {
-		out = append(out, rollout.Gate{Name: g.Name, Type: rollout.GateType(g.Type), DryRun: g.DryRun,
+		out = append(out, rollout.Gate{Name: g.Name, Type: rollout.GateType(g.Type), DryRun: g.DryRun, Timeout: g.Timeout,
 			Need: g.Need, Users: g.Users, NotAuthor: g.NotAuthor, Expires: g.Expires,
 			URL: g.URL, Query: g.Query, Secret: g.Sign, Min: g.Min, Max: g.Max,
 			InitialDelay: g.InitialDelay, Interval: g.Interval, Count: g.Count, FailureLimit: g.FailureLimit,

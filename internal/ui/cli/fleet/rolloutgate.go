@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -106,10 +107,20 @@ func showGates(s *cli.Printer, all []document.RolloutGate) {
 			why = "approved by " + strings.Join(by, ", ")
 		}
 		rows = append(rows, []string{g.Wave, render.Escape(g.Name), g.Type, state, fmt.Sprintf("%d/%d", g.Passes, g.Need),
-			s.Moment(g.At * int64(time.Second)), render.Escape(why)})
+			s.Moment(g.At * int64(time.Second)), leftText(s, g), render.Escape(why)})
 	}
 	if len(rows) > 0 {
 		s.Printf("\n")
-		s.Style().Table(s.App.Stdout, []string{"WAVE", "GATE", "TYPE", "STATE", "PASSED", "LAST", "EVIDENCE"}, rows)
+		s.Style().Table(s.App.Stdout,
+			[]string{"WAVE", "GATE", "TYPE", "STATE", "PASSED", "LAST", "TIME LEFT", "EVIDENCE"}, rows)
 	}
+}
+
+// leftText returns the time until the rollout pauses because of a gate.
+func leftText(s *cli.Printer, g document.RolloutGate) string {
+	if g.Deadline == 0 {
+		return ""
+	}
+	left := time.Unix(g.Deadline, 0).Sub(s.App.Now())
+	return duration.Text(max(0, left).Truncate(time.Second))
 }
