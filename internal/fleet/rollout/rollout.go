@@ -83,3 +83,17 @@ func (r *Rollout) Progress(wave int) (size, ready, atOnce int) {
 	size = r.size(wave)
 	return size, r.count(wave, MemberReady), limit(r.Plan.Waves[wave].MaxUnavailable, size)
 }
+
+// count returns the number of members of a wave in one of the states, which must be different.
+func (r *Rollout) count(wave int, states ...MemberState) (n int) {
+	for _, s := range states {
+		n += r.numbers.inWave[waveState{wave, s}]
+	}
+	return n
+}
+
+// failed returns the number of members that failed because of the change.
+func (r *Rollout) failed() int { return r.numbers.changed[MemberFailed] }
+
+// moving returns the number of members that the change made unavailable.
+func (r *Rollout) moving() int { return r.numbers.changed[MemberGranted] }

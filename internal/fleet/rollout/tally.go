@@ -40,17 +40,3 @@ func plus[K comparable](m map[K]int, key K, n int) {
 		delete(m, key)
 	}
 }
-
-// count returns the number of members of a wave in one of the states, which must be different.
-func (r *Rollout) count(wave int, states ...MemberState) (n int) {
-	for _, s := range states {
-		n += r.numbers.inWave[waveState{wave, s}]
-	}
-	return n
-}
-
-// failed returns the number of members that failed because of the change.
-func (r *Rollout) failed() int { return r.numbers.changed[MemberFailed] }
-
-// moving returns the number of members that the change made unavailable.
-func (r *Rollout) moving() int { return r.numbers.changed[MemberGranted] }
