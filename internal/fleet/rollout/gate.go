@@ -26,12 +26,13 @@ type Gate struct {
 	Expires   int64    `json:"expires,omitempty"`
 
 	// The hub queries URL. If it is empty, another program reports the verdict. Query, Min and Max are for a metric.
-	// Secret is the name of the secret that signs requests.
+	// Secret is the name of the secret that signs requests, and Token the name of a token for queries.
 	URL    string   `json:"url,omitempty"`
 	Query  string   `json:"query,omitempty"`
 	Min    *float64 `json:"min,omitempty"`
 	Max    *float64 `json:"max,omitempty"`
 	Secret string   `json:"secret,omitempty"`
+	Token  string   `json:"token,omitempty"`
 	// Count verdicts must be pass. The first one is obtained after InitialDelay, the next ones each Interval, until the
 	// wave ends. More than FailureLimit failures, or more than ErrorLimit errors in succession, have an effect.
 	InitialDelay int64 `json:"initial_delay,omitempty"`

@@ -53,6 +53,7 @@ func askedAttrs(url, interval string) []kind.Attr {
 func metricAttrs() []kind.Attr {
 	return append(askedAttrs("address of Prometheus, without /api/v1/query", "1m"),
 		kind.Attr{Name: "query", Type: cty.String, Doc: "expression of PromQL with one value"},
+		kind.Attr{Name: "token", Type: cty.String, Doc: "file on the hub with the address and the token for it"},
 		kind.Attr{Name: "min", Type: cty.Number, Doc: "smallest good value"},
 		kind.Attr{Name: "max", Type: cty.Number, Doc: "largest good value"},
 		kind.Attr{Name: "count", Type: cty.Number, Doc: "number of good values that are necessary; default: 1"})

@@ -263,8 +263,9 @@ type Gate struct {
 	Users     []string // nil: all users with the right
 	NotAuthor bool
 	Expires   int64
-	// URL, Query, Min and Max describe a measurement; nil means no limit. Sign names the secret of a webhook.
-	URL, Query, Sign                string
+	// URL, Query, Min and Max describe a measurement; nil means no limit. Sign names the secret of a webhook, and Token
+	// the token for a query.
+	URL, Query, Sign, Token         string
 	Min, Max                        *float64
 	InitialDelay, Interval          int64
 	Count, FailureLimit, ErrorLimit int

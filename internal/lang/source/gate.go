@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,7 +58,7 @@ func gateAttributes(block string) []string {
 	case "approval":
 		return []string{"need", "users", "not_author", "expires", "timeout", "dry_run", "description"}
 	case "metric":
-		return append(asked, "query", "min", "max", "count")
+		return append(asked, "query", "token", "min", "max", "count")
 	}
 	return append(asked, "sign")
 }
@@ -99,6 +100,7 @@ func (x gateBlock) asked(at hclsyntax.Attributes, g *Gate) {
 		interval = "30s"
 	}
 	g.URL, g.Query, g.Sign = x.textOf(at["url"]), x.textOf(at["query"]), x.textOf(at["sign"])
+	g.Token = x.textOf(at["token"])
 	g.Min, g.Max = x.float(at["min"]), x.float(at["max"])
 	g.InitialDelay, g.Interval = x.seconds(at["initial_delay"], "0s", false), x.seconds(at["interval"], interval, true)
 	g.Count = x.number(at["count"], 1, 1)
@@ -155,6 +157,8 @@ func (g Gate) Valid() error {
 		return errors.New("must have a url such as https://HOST/PATH, without a password")
 	case g.Type == "metric" && (g.URL == "" || g.Query == ""):
 		return errors.New("must have url and query")
+	case g.Token != "" && u.Scheme != "https" && !thisHost(u.Hostname()):
+		return errors.New("must not send its token without encryption: use a url with https")
 	case g.Type == "metric" && g.Min == nil && g.Max == nil:
 		return errors.New("must have min, max or both")
 	case g.Min != nil && g.Max != nil && *g.Min > *g.Max:
@@ -167,4 +171,10 @@ func (g Gate) Valid() error {
 		return errors.New("can never pass within its timeout: set it above initial_delay and the intervals of count")
 	}
 	return nil
+}
+
+// thisHost reports whether a host is the hub itself.
+func thisHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

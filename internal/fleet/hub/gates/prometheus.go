@@ -16,7 +16,7 @@ import (
 
 // askPrometheus queries one value, and compares it with the limits of the gate.
 func askPrometheus(ctx context.Context, s *notify.Sender, g rollout.Gate) (rollout.Verdict, string) {
-	value, err := query(ctx, s, g)
+	value, err := one(ctx, s, g)
 	if err != nil {
 		return rollout.Unclear, err.Error()
 	}
@@ -32,16 +32,31 @@ func askPrometheus(ctx context.Context, s *notify.Sender, g rollout.Gate) (rollo
 	return rollout.Pass, "the value is " + text
 }
 
-func query(ctx context.Context, s *notify.Sender, g rollout.Gate) (float64, error) {
-	address := strings.TrimSuffix(g.URL, "/") + "/api/v1/query?" + url.Values{"query": {g.Query}}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return 0, fmt.Errorf("cannot create the query: %w", err)
-	}
-	status, body, err := send(s, req)
+// one returns the only value of the query of a gate.
+func one(ctx context.Context, s *notify.Sender, g rollout.Gate) (float64, error) {
+	kind, result, err := query(ctx, s, g)
 	if err != nil {
 		return 0, err
 	}
+	return valueOf(kind, result)
+}
+
+// query returns the type and the JSON text of the result of the query of a gate. The errors do not contain its token.
+func query(ctx context.Context, s *notify.Sender, g rollout.Gate) (kind string, result json.RawMessage, err error) {
+	address := strings.TrimSuffix(g.URL, "/") + "/api/v1/query?" + url.Values{"query": {g.Query}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot create the query: %w", err)
+	}
+	token, err := authorize(s, req, g.Token)
+	if err != nil {
+		return "", nil, err
+	}
+	status, body, err := send(s, req)
+	if err != nil {
+		return "", nil, err
+	}
+	body = []byte(hideToken(string(body), token))
 	var answer struct {
 		Status, Error string
 		Data          struct {
@@ -50,12 +65,12 @@ func query(ctx context.Context, s *notify.Sender, g rollout.Gate) (float64, erro
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return 0, fmt.Errorf("%s answers %d without JSON, so it is probably not Prometheus", req.URL.Host, status)
+		return "", nil, fmt.Errorf("%s answers %d without JSON, so it is probably not Prometheus", req.URL.Host, status)
 	}
 	if answer.Status != "success" || status != http.StatusOK {
-		return 0, fmt.Errorf("%s refuses the query: %.200s", req.URL.Host, answer.Error)
+		return "", nil, fmt.Errorf("%s refuses the query: %.200s", req.URL.Host, hideToken(answer.Error, token))
 	}
-	return valueOf(answer.Data.ResultType, answer.Data.Result)
+	return answer.Data.ResultType, answer.Data.Result, nil
 }
 
 // valueOf returns the only value of a result.
