@@ -52,16 +52,15 @@ func (d *decision) keep(why string) {
 
 // computation is the state of one Compute.
 type computation struct {
-	in      Input
-	digest  string      // of the enrolled targets
-	all     []*decision // by name
-	active  int
-	alarms  alarms
-	next    int64
-	epoch   uint64
-	lists   map[listKey][]fleet.Assigned
-	tops    map[string]fleet.Assigned // by ref
-	carried map[carriedKey][]fleet.Assigned
+	in     Input
+	digest string      // of the enrolled targets
+	all    []*decision // by name
+	active int
+	alarms alarms
+	next   int64
+	epoch  uint64
+	tops   map[string]fleet.Assigned // by ref
+	*shared
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
 	// binaryOf contains the desired binary of agents that have one.
@@ -76,8 +75,7 @@ type computation struct {
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
 // order in its slices.
 func Compute(in Input) Output {
-	c := &computation{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{},
-		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{},
+	c := &computation{in: in, digest: in.enrolled(), shared: in.begin(), tops: map[string]fleet.Assigned{},
 		pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{}}
 	c.targets()
 	c.readPins()
@@ -118,9 +116,7 @@ func (c *computation) targets() {
 			names[t.Name] = append(names[t.Name], t.ID)
 		}
 	}
-	slices.SortFunc(c.all, func(a, b *decision) int {
-		return cmp.Or(cmp.Compare(a.target.Name, b.target.Name), cmp.Compare(a.target.ID, b.target.ID))
-	})
+	slices.SortFunc(c.all, func(a, b *decision) int { return compareTargets(a.target, b.target) })
 	for _, d := range c.all {
 		if t := d.target; t.Standing == fleet.Active && len(names[t.Name]) > 1 {
 			d.keep("another active target has the name " + t.Name + ", too")

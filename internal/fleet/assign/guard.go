@@ -22,7 +22,7 @@ type set struct {
 // shrink too far, so guard repeats until nothing changes.
 func (c *computation) guard() {
 	seen := map[string]bool{}
-	for again := true; again; {
+	for again := c.removes(); again; {
 		again = false
 		sets := c.sets()
 		for _, module := range slices.Sorted(maps.Keys(sets)) {
@@ -48,6 +48,39 @@ func (c *computation) guard() {
 			}
 		}
 	}
+}
+
+// removes reports whether a module is removed from a target.
+func (c *computation) removes() bool {
+	known := map[carriedKey]bool{}
+	for _, d := range c.all {
+		if d.want == nil || d.was == nil || len(d.was.Modules) == 0 {
+			continue
+		}
+		key := carriedKey{was: &d.was.Modules[0], had: len(d.was.Modules), wanted: len(d.want.Modules)}
+		if key.wanted > 0 {
+			key.want = &d.want.Modules[0]
+		}
+		removed, ok := known[key]
+		if !ok {
+			removed = lacks(d.want.Modules, d.was.Modules)
+			known[key] = removed
+		}
+		if removed {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks reports whether a list does not have a module of another list.
+func lacks(list, of []fleet.Assigned) bool {
+	for i, m := range of {
+		if find(list, m.Module, i) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // sets returns the set of each module. It ignores removals by a user, and removals because a pin of

@@ -29,6 +29,8 @@ type history struct {
 	issued map[string]bool // target, epoch, generation
 	has    map[fleet.TargetID]fleet.Assignment
 	seen   *counts
+	// compiled are the commits of the last computation.
+	compiled map[string]assign.Contents
 }
 
 // counts show that the random histories contain all operations.
@@ -202,7 +204,7 @@ func (h *history) rebuild() {
 // compute is one tick with all checks.
 func (h *history) compute() {
 	h.seen.ticks++
-	in := h.w.input(h.s, h.now)
+	in := h.input()
 	out := assign.Compute(in)
 	h.anyOrder(in, out)
 	h.fromRegistry(out)
@@ -220,7 +222,7 @@ func (h *history) compute() {
 	for _, a := range out.Assignments {
 		h.has[a.Target] = a
 	}
-	if again := assign.Compute(h.w.input(h.s, h.now)); len(again.Assignments) > 0 {
+	if again := assign.Compute(h.input()); len(again.Assignments) > 0 {
 		h.t.Fatalf("computed once more, targets get new generations: %s", text(again.Assignments))
 	}
 	h.tick = nil
@@ -232,6 +234,18 @@ func text(v any) string {
 		panic(err)
 	}
 	return string(b)
+}
+
+// input keeps the compiled commits, as a hub does.
+func (h *history) input() assign.Input {
+	in := h.w.input(h.s, h.now)
+	for commit, c := range in.Revisions {
+		if kept, ok := h.compiled[commit]; ok && kept.Enrolled == c.Enrolled {
+			in.Revisions[commit] = kept
+		}
+	}
+	h.compiled = maps.Clone(in.Revisions)
+	return in
 }
 
 // anyOrder: the order of targets and of the events of a tick has no effect.

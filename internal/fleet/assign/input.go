@@ -13,6 +13,8 @@ type Input struct {
 	Branch string
 	// Targets is the registry, in any order.
 	Targets []fleet.Target
+	// Enrolled is the EnrolledDigest of Targets; "" means that it must be computed.
+	Enrolled string
 	// Pins are additional pins. Each target can also have one in its registry entry.
 	Pins    []Pin
 	Freezes []Freeze
@@ -38,6 +40,8 @@ type Input struct {
 	MaxPinned int
 	// Plan decides which parts of their desired assignments targets get now; nil means AtOnce.
 	Plan func([]Desired) Grant
+
+	shared *shared // results of earlier computations with the same contents; nil means none
 }
 
 // Replacement is a rollback of the fleet: content of one commit is held, and targets that follow the branch get the

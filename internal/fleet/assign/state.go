@@ -54,6 +54,8 @@ type State struct {
 	MaxPinned int // see Input
 
 	targets            table[fleet.Target]
+	registry           registry
+	shared             *shared
 	pins               table[Pin]
 	freezes            table[Freeze]
 	replacements       table[Replacement]
@@ -106,9 +108,13 @@ func NewState(epoch uint64, branch string) *State {
 
 // Fold applies an event. Events may be repeated and in any order.
 func (s *State) Fold(e Event) {
+	if e.Kind != AssignmentEvent {
+		s.shared = nil
+	}
 	switch e.Kind {
 	case TargetEvent:
 		s.targets.put(e.Key, e.Rev, e.Target)
+		s.registry = registry{}
 	case PinEvent:
 		s.pins.put(e.Key, e.Rev, e.Pin)
 	case FreezeEvent:
@@ -153,8 +159,14 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // Input returns the input of a computation; revisions are by commit. It shares memory with the
 // state, so it is valid until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
-	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(),
-		Pins: s.pins.list(), Freezes: s.freezes.list(), Replacements: s.replacements.list(), Binaries: s.binaries.list(),
+	if s.registry.targets == nil {
+		s.registry = newRegistry(s.targets.list())
+	}
+	if s.shared == nil {
+		s.shared = newShared()
+	}
+	in := Input{Now: now, shared: s.shared, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.registry.targets,
+		Enrolled: s.registry.enrolled, Pins: s.pins.list(), Freezes: s.freezes.list(), Replacements: s.replacements.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
 		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
@@ -174,6 +186,7 @@ func (s *State) Input(now int64, revisions map[string]Contents) Input {
 // events.
 func (s *State) Marshal() []byte {
 	in := s.Input(0, nil)
+	in.Targets = s.targets.list()
 	text, err := json.MarshalIndent(struct {
 		Format    string                              `json:"format"`
 		Epoch     uint64                              `json:"epoch"`

@@ -25,6 +25,13 @@ func EnrolledDigest(targets []fleet.Target) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+func (in Input) enrolled() string {
+	if in.Enrolled != "" {
+		return in.Enrolled
+	}
+	return EnrolledDigest(in.Targets)
+}
+
 // EnrolledText returns the content of fleet.EnrolledFile for the active targets.
 func EnrolledText(targets []fleet.Target) []byte {
 	labels := map[string]map[string]string{}
@@ -40,7 +47,7 @@ func EnrolledText(targets []fleet.Target) []byte {
 // Contents for other enrolled targets. Until they are compiled, Compute changes no target that
 // follows them.
 func Needed(in Input) []string {
-	c := &computation{in: in, digest: EnrolledDigest(in.Targets), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+	c := &computation{in: in, digest: in.enrolled(), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	refs := []string{in.Branch}
@@ -242,7 +249,8 @@ func (c *computation) carryModules(d *decision, want *fleet.Assignment) {
 	want.Modules = list
 }
 
-// carriedList applies carried to a list. Without a change it returns the same slice.
+// carriedList applies carried to a list. If nothing changes, it returns one of the slices: comparisons of equal lists
+// with the same address are fast.
 func carriedList(was, want []fleet.Assigned) []fleet.Assigned {
 	own := false
 	for i, m := range want {
@@ -256,6 +264,9 @@ func carriedList(was, want []fleet.Assigned) []fleet.Assigned {
 			}
 			want[i] = kept
 		}
+	}
+	if fleet.SameModules(was, want) {
+		return was
 	}
 	return want
 }

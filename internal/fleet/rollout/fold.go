@@ -43,6 +43,7 @@ func (s *State) create(e Event) {
 		}
 	}
 	r.numbers = newTally(r.Members)
+	r.index()
 	s.Rollouts[r.ID] = r
 	s.begun(r)
 	s.next = max(s.next, number(r.ID)+1)

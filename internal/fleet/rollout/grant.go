@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // grant permits the change to as many members of the waves so far as the limits allow.
 func (t *turn) grant(r *Rollout) {
 	if r.Phase != Active {
@@ -43,7 +45,7 @@ func (t *turn) before(r *Rollout, id ID) []Change {
 	}
 	var out []Change
 	for _, c := range r.Plan.Changes {
-		if target.wants([]Change{c}) {
+		if slices.Contains(target.Wants, c) {
 			out = append(out, Change{Part: c.Part, Digest: t.w.Has(id, c.Part)})
 		}
 	}

@@ -19,7 +19,7 @@ func (t *turn) membership(r *Rollout) {
 			t.about(r, Left, id, "it follows another branch")
 		case t.replaced(r, target):
 			t.about(r, Left, id, "the content was replaced")
-		case m.State == MemberPending && !target.wants(r.Plan.Changes):
+		case m.State == MemberPending && !target.wants(r):
 			t.about(r, Left, id, "it does not need the change any more")
 		}
 	}

@@ -27,13 +27,33 @@ type Rollout struct {
 	accepted bool // an operator resumed the rollout in the current wave: its conditions are met
 	// forgiven is the number of failed and silent members at the last resumption. They do not count.
 	forgiven int
-	resumed  int64   // time of the last resumption; 0: none
-	grants   []int64 // times of the grants in the minute before the last one
-	numbers  tally   // of the members
+	resumed  int64           // time of the last resumption; 0: none
+	grants   []int64         // times of the grants in the minute before the last one
+	numbers  tally           // of the members
+	contents map[Change]bool // Plan.Changes, if there are many
 }
 
 // has reports whether a change belongs to the rollout.
-func (r *Rollout) has(c Change) bool { return slices.Contains(r.Plan.Changes, c) }
+func (r *Rollout) has(c Change) bool {
+	if r.contents != nil {
+		return r.contents[c]
+	}
+	return slices.Contains(r.Plan.Changes, c)
+}
+
+// manyChanges is the number of changes for which a map is faster than a list.
+const manyChanges = 8
+
+// index prepares has.
+func (r *Rollout) index() {
+	if len(r.Plan.Changes) < manyChanges {
+		return
+	}
+	r.contents = make(map[Change]bool, len(r.Plan.Changes))
+	for _, c := range r.Plan.Changes {
+		r.contents[c] = true
+	}
+}
 
 // takesPart reports whether a target is a member that has not left.
 func (r *Rollout) takesPart(id ID) bool {

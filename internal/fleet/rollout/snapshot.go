@@ -69,7 +69,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 // It is the largest part of a rollout of many parts.
 func (r *Rollout) withoutBefore() *Rollout {
 	out := *r
-	out.numbers = tally{} // State counts again
+	out.numbers, out.contents = tally{}, nil // State creates them again
 	out.Members = make(map[ID]*Member, len(r.Members))
 	for id, m := range r.Members {
 		own := *m
@@ -82,6 +82,7 @@ func (r *Rollout) withoutBefore() *Rollout {
 func (r *Rollout) withoutMembers() *Rollout {
 	out := *r
 	out.Members, out.Wave, out.Plan.Waves, out.numbers = nil, 0, nil, tally{}
+	out.contents = nil
 	return &out
 }
 
@@ -119,6 +120,7 @@ func (o Snapshot) State() *State {
 			own.Members[id] = &member
 		}
 		own.numbers = newTally(own.Members)
+		own.index()
 		s.Rollouts[r.ID] = &own
 	}
 	return s

@@ -63,7 +63,7 @@ func (t *turn) about(r *Rollout, kind Kind, id ID, why string) {
 
 // replaced returns true if other content is desired for a part of the rollout.
 func (t *turn) replaced(r *Rollout, target Target) bool {
-	return slices.ContainsFunc(target.Wants, func(c Change) bool { return r.part(c.Part) && !r.has(c) })
+	return slices.ContainsFunc(target.Wants, func(c Change) bool { return !r.has(c) && r.part(c.Part) })
 }
 
 // sorted returns the keys of a map of targets in order.

@@ -3,7 +3,7 @@ package rollout
 import "fmt"
 
 // arrived reports whether the newest assignment of a target has the changes.
-func arrived(r *Rollout, target Target) bool { return !target.wants(r.Plan.Changes) }
+func arrived(r *Rollout, target Target) bool { return !target.wants(r) }
 
 // verdict updates the state of a member that was granted the change.
 func (t *turn) verdict(r *Rollout, id ID, m *Member) {

@@ -36,10 +36,8 @@ type Target struct {
 	WaitsFor map[string][]string
 }
 
-// wants reports whether a target lacks one of the changes.
-func (t Target) wants(all []Change) bool {
-	return slices.ContainsFunc(t.Wants, func(c Change) bool { return slices.Contains(all, c) })
-}
+// wants reports whether a target lacks one of the changes of a rollout.
+func (t Target) wants(r *Rollout) bool { return slices.ContainsFunc(t.Wants, r.has) }
 
 // World is the knowledge of the hub about the fleet.
 type World struct {

@@ -34,6 +34,12 @@ type dependence struct {
 	first   string                    // name of the first missing target
 }
 
+// hasPart reports whether an assignment has a part.
+func hasPart(a *fleet.Assignment, part string) bool {
+	_, ok := find(a, part)
+	return ok
+}
+
 func (f Fleet) dependences(all []assign.Desired) dependences {
 	out := dependences{}
 	var named map[string]assign.Desired
@@ -61,13 +67,13 @@ func (f Fleet) dependence(a query.StrategyAfter, named map[string]assign.Desired
 		if want == nil {
 			want = d.Was
 		}
-		digest := has(want, a.Module)
-		if !active || digest == "" {
+		part, wanted := find(want, a.Module)
+		if !active || !wanted {
 			continue
 		}
 		out.count++
 		seen := f.Targets[d.Target.ID]
-		if !seen.Connected || has(d.Was, a.Module) != digest || !f.Ready[a.Module][d.Target.ID] ||
+		if was, ok := find(d.Was, a.Module); !seen.Connected || !ok || !sameContent(was, part) || !f.Ready[a.Module][d.Target.ID] ||
 			health(d.Was, seen) == rollout.Unknown {
 			out.missing[d.Target.ID] = name
 			if out.first == "" {
@@ -131,7 +137,7 @@ func (all dependences) waits(d assign.Desired, h rollout.Health) (out map[string
 		before = len(out)
 		for _, p := range d.Want.Modules {
 			for _, n := range p.Needs {
-				if out[n.Module] != "" && out[p.Module] == "" && has(d.Was, p.Module) != "" {
+				if out[n.Module] != "" && out[p.Module] == "" && hasPart(d.Was, p.Module) {
 					out[p.Module] = fmt.Sprintf("it needs %s, for which it waits: %s", n.Module, out[n.Module])
 					parts[p.Module] = parts[n.Module]
 				}

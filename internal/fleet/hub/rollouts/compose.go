@@ -11,38 +11,39 @@ import (
 
 // choice is the decision about the parts of one assignment.
 type choice struct {
+	wants   []rollout.Change // from the newest assignment to the desired one
 	allowed func(rollout.Change) (bool, string)
 	// stable returns the stable content of a part for a target that has none.
 	stable func(part string) (fleet.Assigned, bool)
 	// content returns content of the log.
 	content func(digest string) (fleet.Assigned, bool)
 	returns []rollout.Change // parts that the target must have again
+	known   *differences     // has results for other targets
 }
 
 // compose returns the assignment that a target gets now, which is the zero value if it gets none
 // yet. why is the reason why it differs from want, or "".
 func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give fleet.Assignment, why string) {
-	has := map[string]fleet.Assigned{}
-	if was != nil && was.Withdrawn == "" {
-		for _, p := range parts(*was) {
-			has[partName(p)] = p
-		}
-	}
-	isNew := len(has) == 0
+	isNew := was == nil || was.Withdrawn != ""
+	var now composed
 	if len(c.returns) > 0 {
+		has := present(was)
 		why = c.goBack(has)
+		now = assemble(has, was, want)
 	} else {
-		why = c.goOn(has, was, want)
+		now, why = c.goOn(was, want)
 	}
-	root, ok := has[rootPart]
-	switch missing := unmet(has); {
-	case isNew && (!ok || missing != ""):
-		return fleet.Assignment{}, cmp.Or(why, missing)
-	case missing != "":
-		return *was, missing + ": " + why
+	switch {
+	case isNew && (now.root == nil || now.missing != ""):
+		return fleet.Assignment{}, cmp.Or(why, now.missing)
+	case now.missing != "":
+		return *was, now.missing + ": " + why
 	}
 	give = want
-	give.Root, give.Modules = root, ordered(has, want, was)
+	give.Modules = now.modules
+	if give.Root = (fleet.Assigned{}); now.root != nil {
+		give.Root = *now.root
+	}
 	if len(c.returns) > 0 {
 		give.Windows = nil // the agent returns at any time
 	}
@@ -55,6 +56,17 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	return give, why
 }
 
+// present returns the parts of an assignment by name.
+func present(a *fleet.Assignment) map[string]fleet.Assigned {
+	has := map[string]fleet.Assigned{}
+	if a != nil && a.Withdrawn == "" {
+		for _, p := range parts(*a) {
+			has[partName(p)] = p
+		}
+	}
+	return has
+}
+
 // goBack replaces present parts with earlier content.
 func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
 	for _, r := range c.returns {
@@ -65,26 +77,6 @@ func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
 		}
 	}
 	return "the rollout is being rolled back"
-}
-
-// goOn replaces present parts with allowed content.
-func (c choice) goOn(has map[string]fleet.Assigned, was *fleet.Assignment, want fleet.Assignment) (why string) {
-	for _, change := range wants(was, want) {
-		ok, reason := c.allowed(change)
-		p, wanted := find(&want, change.Part)
-		switch {
-		case ok && wanted:
-			has[change.Part] = p
-		case ok:
-			delete(has, change.Part)
-		default:
-			why = reason
-			if stable, known := c.stable(change.Part); known && has[change.Part].Bundle.Digest == "" {
-				has[change.Part] = stable
-			}
-		}
-	}
-	return why
 }
 
 // unmet returns the reason why the parts cannot be used together, or "".

@@ -54,7 +54,7 @@ type composition struct {
 
 func (c composition) run() string {
 	was, want, log := assignment(c.was), assignment(c.want), assignment(c.log)
-	how := choice{
+	how := choice{known: &differences{},
 		allowed: func(ch rollout.Change) (bool, string) {
 			return slices.Contains(strings.Fields(c.allowed), ch.Part), "waits"
 		},
@@ -73,6 +73,7 @@ func (c composition) run() string {
 	for part := range strings.FieldsSeq(c.returns) {
 		how.returns = append(how.returns, rollout.Change{Part: part, Digest: has(log, part)})
 	}
+	how.wants = wants(was, *want)
 	give, _ := how.compose(was, *want)
 	return text(give)
 }
@@ -123,7 +124,7 @@ func TestWithdrawn(t *testing.T) {
 	}
 	none := func(rollout.Change) (bool, string) { return false, "waits" }
 	unstable := func(string) (p fleet.Assigned, ok bool) { return p, false }
-	if got, _ := (choice{allowed: none, stable: unstable}).compose(was, *want); text(got) != "none" {
+	if got, _ := (choice{known: &differences{}, wants: wants(was, *want), allowed: none, stable: unstable}).compose(was, *want); text(got) != "none" {
 		t.Errorf("a target that returns gets %s before it may", text(got))
 	}
 	if got := wants(want, *assignment("top=t1@c9 web=w1@c9")); got != nil {

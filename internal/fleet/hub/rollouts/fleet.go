@@ -41,7 +41,7 @@ func (f Fleet) target(d assign.Desired) rollout.Target {
 	t := rollout.Target{Lane: f.lane(d), Online: seen.Connected, Contact: seen.Contact / 1e9,
 		Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
-		t.Wants, t.Labels = wants(d.Was, *d.Want), d.Want.Labels
+		t.Wants, t.Labels = f.Observed.differences.wants(d.Was, *d.Want), d.Want.Labels
 	}
 	t.Health = health(d.Was, seen)
 	t.Since = f.Observed.since(d.Target.ID, t.Health, f.Now)

@@ -8,7 +8,8 @@ import (
 // Observed contains the time since which each target has its health. A new leader begins again: then members
 // must be ready for the minimum time again. It belongs to one goroutine. The zero value is ready for use.
 type Observed struct {
-	at map[fleet.TargetID]observation
+	at          map[fleet.TargetID]observation
+	differences differences
 }
 
 type observation struct {

@@ -55,25 +55,30 @@ func has(a *fleet.Assignment, part string) string {
 
 // wants returns the changes from one assignment to another, sorted by part as in want.
 func wants(was *fleet.Assignment, want fleet.Assignment) []rollout.Change {
-	if was != nil && was.Withdrawn == "" && sameContent(was.Root, want.Root) &&
-		fleet.SameModules(was.Modules, want.Modules) {
-		return nil // the usual case, without a digest
+	var d differences
+	return d.wants(was, want)
+}
+
+// moduleChanges returns the changes from one list of modules to another: new and changed modules as in want, followed
+// by removed ones. digest is the function digest.
+func moduleChanges(was, want []fleet.Assigned, digest func(fleet.Assigned) string) (out []rollout.Change) {
+	if fleet.SameModules(was, want) {
+		return nil // the usual case
 	}
-	var out []rollout.Change
+	had := map[string]int{}
+	for i, m := range was {
+		had[m.Module] = i
+	}
 	wanted := map[string]bool{}
-	for _, p := range parts(want) {
-		name := partName(p)
-		wanted[name] = true
-		old, ok := find(was, name)
-		if !ok || !sameContent(old, p) {
-			out = append(out, rollout.Change{Part: name, Digest: digest(p)})
+	for _, m := range want {
+		wanted[m.Module] = true
+		if i, ok := had[m.Module]; !ok || !sameContent(was[i], m) {
+			out = append(out, rollout.Change{Part: m.Module, Digest: digest(m)})
 		}
 	}
-	if was != nil && was.Withdrawn == "" {
-		for _, m := range was.Modules {
-			if !wanted[m.Module] {
-				out = append(out, rollout.Change{Part: m.Module})
-			}
+	for _, m := range was {
+		if !wanted[m.Module] {
+			out = append(out, rollout.Change{Part: m.Module})
 		}
 	}
 	return out

@@ -20,6 +20,7 @@ type Turn struct {
 	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
 	waits    bool                        // for the contact of a target
 	world    rollout.World
+	parts    *differences
 	ended    bool
 	// headBundle is Fleet.headBundle.
 	headBundle func(part string) string
@@ -58,12 +59,13 @@ func (t *Turn) Events() []rollout.Event { return t.events }
 // Plan decides, and returns the function that permits the changes.
 func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 	w := f.world(all)
-	t.was, t.headBundle = map[fleet.TargetID]*fleet.Assignment{}, f.headBundle
+	t.was, t.headBundle = make(map[fleet.TargetID]*fleet.Assignment, len(all)), f.headBundle
+	t.parts = &f.Observed.differences
 	for _, d := range all {
 		t.was[d.Target.ID] = d.Was
 	}
 	t.log.up.Store(f.Up)
-	w.Has = func(id fleet.TargetID, part string) string { return has(t.was[id], part) }
+	w.Has = func(id fleet.TargetID, part string) string { return t.parts.has(t.was[id], part) }
 	if w.usable {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
@@ -87,10 +89,10 @@ func waitsForTargets(target rollout.Target) bool {
 func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
 	s := t.log.state
 	returns := s.Returns(want.Target)
-	if len(returns) == 0 && (target.Lane == "" || len(wants(was, want)) == 0) {
+	if len(returns) == 0 && (target.Lane == "" || len(target.Wants) == 0) {
 		return assign.AtOnce(was, want)
 	}
-	return choice{
+	return choice{wants: target.Wants, known: t.parts,
 		allowed: func(c rollout.Change) (bool, string) {
 			return s.PermitsOrWhy(t.world, want.Target, c)
 		},
@@ -142,7 +144,7 @@ func (t *Turn) record(all []assign.Desired) {
 	}
 	for _, d := range all {
 		for _, a := range []*fleet.Assignment{d.Was, d.Want} {
-			if a != nil {
+			if a != nil && len(needed) > 0 {
 				t.collect(needed, *a)
 			}
 		}
@@ -150,14 +152,15 @@ func (t *Turn) record(all []assign.Desired) {
 }
 
 func (t *Turn) collect(needed map[string]bool, a fleet.Assignment) {
-	for _, p := range parts(a) {
-		if d := digest(p); needed[d] {
+	collect := func(p fleet.Assigned) {
+		if d := t.parts.digest(p); needed[d] {
 			t.contents[d] = p
 			delete(needed, d)
 		}
-		if len(needed) == 0 {
-			return
-		}
+	}
+	collect(a.Root)
+	for i := 0; i < len(a.Modules) && len(needed) > 0; i++ {
+		collect(a.Modules[i])
 	}
 }
 

@@ -1,6 +1,8 @@
 package rollouts
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -16,15 +18,16 @@ type world struct {
 }
 
 func (f Fleet) world(all []assign.Desired) world {
-	w := world{World: rollout.World{Targets: map[fleet.TargetID]rollout.Target{}, Up: f.Up, Eager: f.Eager}}
-	names, depends := map[string]fleet.TargetID{}, f.dependences(all)
+	w := world{World: rollout.World{Targets: make(map[fleet.TargetID]rollout.Target, len(all)),
+		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Eager: f.Eager}}
+	depends := f.dependences(all)
 	online, known := 0, 0
 	for _, d := range all {
 		t := f.target(d)
 		w.usable = w.usable || d.Want != nil
 		t.Waits, t.WaitsFor = depends.waits(d, t.Health)
 		w.Targets[d.Target.ID] = t
-		names[d.Target.Name] = d.Target.ID
+		w.Order = append(w.Order, d.Target.ID)
 		if f.Targets[d.Target.ID].Contact > 0 {
 			known++
 			if t.Online {
@@ -32,10 +35,20 @@ func (f Fleet) world(all []assign.Desired) world {
 			}
 		}
 	}
+	slices.Sort(w.Order)
 	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
-	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, names) }
+	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, namesOf(all)) }
 	w.OpenFor = openFor(all)
 	w.Cause = func(_ string, changes []rollout.Change) string { return f.cause(all, changes) }
 	w.Author = func(string) (string, string) { return f.author() }
 	return w
+}
+
+// namesOf returns the IDs of targets by name.
+func namesOf(all []assign.Desired) map[string]fleet.TargetID {
+	out := make(map[string]fleet.TargetID, len(all))
+	for _, d := range all {
+		out[d.Target.Name] = d.Target.ID
+	}
+	return out
 }

@@ -1,0 +1,96 @@
+package rollouts
+
+import (
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// differences computes changes and digests of parts for very many targets. Targets with the same modules share
+// their lists, so most results are needed again, also in the next decision. Lists are identified by their addresses:
+// they do not change, and they stay in memory while a result for them is kept. The zero value is ready for use.
+type differences struct {
+	digests  map[content]string
+	lists    map[lists][]rollout.Change // the changes between two lists of modules
+	composed map[combination]composed
+}
+
+// content identifies the content of a part, like its digest. Equal needs of targets have the same address.
+type content struct {
+	bundle, repository, branch, signer string
+	needs                              *fleet.Need
+	count                              int
+}
+
+// lists identifies the previous and the desired modules of a target.
+type lists struct {
+	was, want   *fleet.Assigned
+	had, wanted int
+}
+
+func listsOf(was, want []fleet.Assigned) (l lists) {
+	if l.had, l.wanted = len(was), len(want); l.had > 0 {
+		l.was = &was[0]
+	}
+	if l.wanted > 0 {
+		l.want = &want[0]
+	}
+	return l
+}
+
+// The numbers of results that are kept. A list can have thousands of modules.
+const (
+	maxDigests = 20_000
+	maxLists   = 1000
+)
+
+// limited returns a map that has fewer elements than most: the map, or a new one.
+func limited[K comparable, V any](m map[K]V, most int) map[K]V {
+	if m == nil || len(m) >= most {
+		return map[K]V{}
+	}
+	return m
+}
+
+// digest is the function digest.
+func (d *differences) digest(p fleet.Assigned) string {
+	key := content{p.Bundle.Digest, p.Revision.Repository, p.Revision.Branch, p.Revision.Signer, nil, len(p.Needs)}
+	if len(p.Needs) > 0 {
+		key.needs = &p.Needs[0]
+	}
+	known, ok := d.digests[key]
+	if !ok {
+		known, d.digests = digest(p), limited(d.digests, maxDigests)
+		d.digests[key] = known
+	}
+	return known
+}
+
+// has is the function has.
+func (d *differences) has(a *fleet.Assignment, part string) string {
+	if found, ok := find(a, part); ok {
+		return d.digest(found)
+	}
+	return ""
+}
+
+// wants is the function wants. The caller must not modify the result.
+func (d *differences) wants(was *fleet.Assignment, want fleet.Assignment) []rollout.Change {
+	if was == nil || was.Withdrawn != "" {
+		was = &fleet.Assignment{}
+	} else if sameContent(was.Root, want.Root) {
+		return d.modules(was.Modules, want.Modules)
+	}
+	root := rollout.Change{Part: rootPart, Digest: d.digest(want.Root)}
+	return append([]rollout.Change{root}, d.modules(was.Modules, want.Modules)...)
+}
+
+// modules returns the changes from one list of modules to another.
+func (d *differences) modules(was, want []fleet.Assigned) []rollout.Change {
+	key := listsOf(was, want)
+	known, ok := d.lists[key]
+	if !ok {
+		known, d.lists = moduleChanges(was, want, d.digest), limited(d.lists, maxLists)
+		d.lists[key] = known
+	}
+	return known
+}
