@@ -304,11 +304,6 @@ func (c *computation) frozen(id fleet.TargetID) string {
 	return ""
 }
 
-// strategy returns the name of the strategy of a target that follows the fleet's branch.
-func (c *computation) strategy(d *decision) string {
-	return c.in.Revisions[c.in.Refs[c.in.Branch].Commit].Targets[d.target.Name].Strategy
-}
-
 // plan makes Grant decide. It runs after all other decisions.
 func (c *computation) plan() {
 	c.grant = AtOnce

@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // planned is a fleet of the targets web1, web2 and web3 with the module web, at a commit and its content.
@@ -123,4 +124,30 @@ func TestPlanOfAPinnedTarget(t *testing.T) {
 		}
 		return assign.AtOnce
 	})
+}
+
+// TestStrategyOfAReplacedRoot: the root bundle to which an operator rolled the fleet back selects the strategies.
+func TestStrategyOfAReplacedRoot(t *testing.T) {
+	p := newPlanned()
+	p.commit(1, "a")
+	good, bad := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	p.commit(2, "b")
+	c := p.revisions[bad]
+	c.Root.Digest, c.Strategies = "sha256:"+strings.Repeat("1", 64), []query.Strategy{{Name: "bad"}}
+	for name := range c.Targets {
+		c.Targets[name] = assign.Configured{Strategy: "at-once", Modules: c.Targets[name].Modules}
+	}
+	p.revisions[bad] = c
+	strategy := func() (out string) {
+		p.compute(func(all []assign.Desired) assign.Grant { out = all[0].Strategy; return assign.AtOnce })
+		return out
+	}
+	if got := strategy(); got != "at-once" || len(p.state.Input(100, p.revisions).Strategies()) != 1 {
+		t.Errorf("the head selects %s", got)
+	}
+	p.state.Fold(assign.Event{Rev: 3, Kind: assign.ReplacementEvent, Key: "top",
+		Replacement: &assign.Replacement{Part: "top", Held: bad, Commit: good, By: "jane"}})
+	if got := strategy(); got != "careful" || len(p.state.Input(100, p.revisions).Strategies()) != 0 {
+		t.Errorf("the root bundle of the rollback selects %s", got)
+	}
 }

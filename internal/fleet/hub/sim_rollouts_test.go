@@ -42,8 +42,12 @@ window "often" {
 }
 `
 
-// delivered returns the configuration of the newest commit of a fleet in waves. Every other commit has windows.
+// delivered returns the configuration of the newest commit of a fleet in waves. Every other commit has windows, and
+// some commits select delivery at once.
 func (h *history) delivered(text string) string {
+	if h.n%5 == 4 {
+		return text
+	}
 	if h.n%2 == 0 {
 		return strings.Replace(text, atOnce, strings.Replace(inWaves, "policy { rollout = \"waves\" }\n", inWindows, 1), 1)
 	}

@@ -19,9 +19,10 @@ func (t *turn) adopt(lane string, members []ID) {
 	if len(all) == 0 {
 		return
 	}
+	s := t.strategy(lane, all)
 	r := &Rollout{ID: name(t.s.next)}
 	t.add(r, Event{Kind: Created, Created: &Plan{Lane: lane, Cause: "targets had it before", Changes: sortedChanges(all),
-		Strategy: t.w.Strategy(lane, all)}})
+		Strategy: s}})
 	t.add(r, Event{Kind: Ended, Phase: Completed})
 }
 

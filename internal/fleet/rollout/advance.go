@@ -104,11 +104,9 @@ func (t *turn) complete(r *Rollout) {
 			Why: "no member is ready, and a rollout without a ready member is not complete"})
 		return
 	}
-	except := r.count(allWaves, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped)
-	if except == 0 {
-		t.add(r, Event{Kind: Ended, Phase: Completed})
-		return
+	end := Event{Kind: Ended, Phase: Completed}
+	if n := r.count(allWaves, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped); n > 0 {
+		end.Phase, end.Why = WithExceptions, fmt.Sprintf("%d targets do not have the change or are not ready", n)
 	}
-	t.add(r, Event{Kind: Ended, Phase: WithExceptions,
-		Why: fmt.Sprintf("%d targets do not have the change or are not ready", except)})
+	t.add(r, end)
 }

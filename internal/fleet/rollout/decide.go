@@ -5,8 +5,11 @@ package rollout
 // the stored log. Decide with the same state, world and now has no further events.
 func (s *State) Decide(w World, now int64) []Event {
 	t := newTurn(s, w, now)
+	t.forget()
 	for before := -1; before != len(t.log); {
 		before = len(t.log)
+		t.move()
+		t.defineNew()
 		for _, r := range s.Open() {
 			t.observe(r)
 		}

@@ -20,6 +20,15 @@
 // A newer content of a part takes the members that want it out of the older rollout. An older rollout
 // without members is superseded.
 //
+// # Lanes
+//
+// A target has a lane in force, which State.Lane returns, and its desired content selects a lane. If they differ, the
+// target keeps its lane until it has all of its desired content, and no open rollout has it as a member. So the content
+// that selects another strategy, such as delivery at once, is rolled out with the strategy before. A target without an
+// assignment, or whose branch changes, moves at once. So does a target whose changes did not wait for rollouts: it has
+// no recorded lane. Content that was aborted selects nothing. The newest commit declares the strategy of a lane; if it
+// does not any more, the last declaration of the log counts.
+//
 // # Waves
 //
 // The members are distributed to waves when the rollout is created, in an order that depends on its ID.

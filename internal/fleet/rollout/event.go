@@ -38,6 +38,8 @@ const (
 	Expired   Kind = "expired"  // an approval is too old to count
 	Rejected  Kind = "rejected" // a user rejects the change at a gate of the wave
 	Measured  Kind = "measured" // a gate of the wave returned Verdict; Why is the evidence
+	Moved     Kind = "moved"    // Targets have Lane from now on; "" means none
+	Defined   Kind = "defined"  // Defined is the strategy of Lane from now on
 )
 
 // Event is one entry of the log. The state is a fold over the log.
@@ -59,6 +61,10 @@ type Event struct {
 	Gate    string  `json:"gate,omitempty"` // of the wave
 	Verdict Verdict `json:"verdict,omitempty"`
 	Period  int     `json:"period,omitempty"` // see Rollout.Period
+
+	Lane    string      `json:"lane,omitempty"`
+	Targets []ID        `json:"targets,omitempty"` // sorted
+	Defined *Definition `json:"defined,omitempty"`
 }
 
 // Plan is the description of a rollout. It is immutable.

@@ -29,6 +29,11 @@ type host struct {
 	broken      bool   // it fails for another reason than its parts
 	only        string // the only part that it wants; "" means all
 	labels      map[string]string
+	id          rollout.ID
+	wish        string // the strategy that its labels select; "" means that the root content selects it
+	from        string // the branch of its root content
+	freely      bool   // it got its root content without a rollout
+	inLane      string // the lane in force at the last decision
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -43,8 +48,9 @@ type fleet struct {
 	takes    int64 // seconds until a host knows the result
 	up       int64
 	resync   bool
-	after    bool      // the part web waits until all hosts of its lane have the newest part db
-	author   [2]string // of new changes: as git shows it, and the user of the hub
+	after    bool       // the part web waits until all hosts of its lane have the newest part db
+	author   [2]string  // of new changes: as git shows it, and the user of the hub
+	selects  *selection // nil: the lane of a host is its branch
 	openFor  func(rollout.ID, int64, int64, int64) int64
 
 	s   *rollout.State
@@ -65,13 +71,13 @@ func newFleet(t testing.TB, n int, s rollout.Strategy) *fleet {
 }
 
 func (f *fleet) add(name string) {
-	f.hosts[rollout.ID(name)] = &host{lane: "main", parts: map[string]string{}, fresh: true, online: true, contact: f.now,
-		labels: rackOf(name)}
+	f.hosts[rollout.ID(name)] = &host{id: rollout.ID(name), lane: "main", parts: map[string]string{}, fresh: true,
+		online: true, contact: f.now, labels: rackOf(name)}
 }
 
 // wants returns the differences of a host from the head.
 func (f *fleet) wants(h *host) (out []rollout.Change) {
-	head := map[string]map[string]string{"main": f.head, "next": f.next}[h.lane]
+	head := f.branch(h.lane)
 	for part, digest := range head {
 		if h.parts[part] != digest && (h.only == "" || h.only == part) {
 			out = append(out, rollout.Change{Part: part, Digest: digest})
@@ -89,9 +95,9 @@ func (f *fleet) wants(h *host) (out []rollout.Change) {
 func (f *fleet) world() rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, OpenFor: f.openFor,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
-		Strategy: func(string, []rollout.Change) rollout.Strategy { return f.strategy },
-		Cause:    func(string, []rollout.Change) string { return "a test" },
-		Author:   func(string) (string, string) { return f.author[0], f.author[1] }}
+		Strategy: f.strategies, Declares: f.declares,
+		Cause:  func(string, []rollout.Change) string { return "a test" },
+		Author: func(string) (string, string) { return f.author[0], f.author[1] }}
 	for id, h := range f.hosts {
 		w.Targets[id] = f.target(h)
 	}
@@ -99,7 +105,13 @@ func (f *fleet) world() rollout.World {
 }
 
 func (f *fleet) target(h *host) rollout.Target {
-	return rollout.Target{Lane: h.lane, Wants: f.wants(h), Health: h.health, Since: h.since, Online: h.online,
+	lane, chosen, wants := h.lane, f.chosen(h), f.wants(h)
+	if f.selects != nil {
+		if lane = f.s.Lane(h.id, chosen); lane == "" {
+			wants = nil
+		}
+	}
+	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Health: h.health, Since: h.since, Online: h.online,
 		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
 		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Labels: h.labels}
 }
@@ -112,6 +124,7 @@ func (f *fleet) step(seconds int64) {
 	f.deadlines(log)
 	f.log = append(f.log, log...)
 	f.held(w)
+	f.freed(w)
 	if again := f.s.Decide(w, f.now); len(again) > 0 {
 		f.tell("decided again: %+v", again)
 	}
@@ -128,6 +141,9 @@ func (f *fleet) publish() {
 	for id, h := range f.hosts {
 		changed := false
 		for _, c := range f.permitted(id, h) {
+			if c.Part == "top" && h.parts["top"] != c.Digest {
+				f.rooted(h, f.target(h).Lane)
+			}
 			changed = changed || h.parts[c.Part] != c.Digest
 			if h.parts[c.Part] = c.Digest; c.Digest == "" {
 				delete(h.parts, c.Part)
@@ -146,7 +162,11 @@ func (f *fleet) permitted(id rollout.ID, h *host) (out []rollout.Change) {
 		if slices.ContainsFunc(back, func(b rollout.Change) bool { return b.Part == c.Part }) {
 			continue
 		}
-		allowed, why := f.s.Permits(id, f.target(h), c)
+		target := f.target(h)
+		allowed, why := f.s.Permits(id, target, c)
+		if target.Lane == "" {
+			allowed, why = true, "at once"
+		}
 		if allowed && h.hold == "" {
 			if strings.Contains(why, "stable") {
 				f.ordered(id, c, why)

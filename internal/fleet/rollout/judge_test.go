@@ -13,6 +13,10 @@ import (
 func (f *fleet) judge(log []rollout.Event) {
 	for i, e := range log {
 		switch e.Kind {
+		case rollout.Defined:
+			f.declared(e)
+		case rollout.Created:
+			f.defines(slices.Concat(f.log, log[:i]), e)
 		case rollout.Granted:
 			f.granted(slices.Concat(f.log, log[:i]), e)
 		case rollout.Ready:
@@ -121,8 +125,8 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	if phase == rollout.Resumed {
 		return // an operator accepted what failed
 	}
-	tolerated := f.strategy.MaxFailed.Number
-	if f.strategy.MaxFailed.Percent {
+	tolerated := plan.Strategy.MaxFailed.Number
+	if plan.Strategy.MaxFailed.Percent {
 		tolerated = tolerated * members(plan, state) / 100
 	}
 	if failed > tolerated {
@@ -189,7 +193,7 @@ func (f *fleet) adopted(plan *rollout.Plan) {
 	for _, c := range plan.Changes {
 		has := false
 		for _, h := range f.hosts {
-			has = has || h.lane == plan.Lane && h.health == rollout.Healthy && h.parts[c.Part] == c.Digest
+			has = has || inBranch(plan.Lane, h.lane) && h.health == rollout.Healthy && h.parts[c.Part] == c.Digest
 		}
 		if !has {
 			f.tell("%v is stable in %s, and no healthy host has it", c, plan.Lane)
@@ -200,7 +204,7 @@ func (f *fleet) adopted(plan *rollout.Plan) {
 // explained checks that each host without a change has a reason: a rollout, or an obstacle on the host.
 func (f *fleet) explained(w rollout.World) {
 	for id, h := range f.hosts {
-		for _, c := range f.wants(h) {
+		for _, c := range w.Targets[id].Wants {
 			if allowed, _ := f.s.Permits(id, w.Targets[id], c); allowed {
 				continue
 			}

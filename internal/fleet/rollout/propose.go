@@ -33,15 +33,6 @@ func (t *turn) proposals() map[string][]ID {
 	return lanes
 }
 
-func sortedLanes(m map[string][]ID) []string {
-	var out []string
-	for lane := range m {
-		out = append(out, lane)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // isNew reports whether a change of a target needs a rollout: it is not stable, not held, and not part of a
 // rollout to which the target belongs. A change that depends on targets that are not ready waits.
 func (t *turn) isNew(id ID, target Target, c Change) bool {
@@ -78,7 +69,7 @@ func (t *turn) create(lane string, members []ID) {
 		}
 	}
 	all = sortedChanges(all)
-	id, s := name(t.s.next), t.w.Strategy(lane, all)
+	id, s := name(t.s.next), t.strategy(lane, all)
 	p := &Plan{Lane: lane, Cause: t.w.Cause(lane, all), Changes: all, Strategy: s, Waves: s.Distribute(members, id)}
 	if t.w.Author != nil {
 		p.Git, p.Author = t.w.Author(lane)

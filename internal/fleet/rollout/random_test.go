@@ -15,6 +15,7 @@ import (
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFleet(t, rapid.IntRange(1, 25).Draw(rt, "hosts"), randomStrategy(rt))
+		f.selects = newSelection()
 		f.author = rapid.SampledFrom([][2]string{{}, {"Ann <a@x.org>", "ann"}}).Draw(rt, "author")
 		f.tell = func(format string, args ...any) { rt.Fatalf(format+"\n%s", append(args, f.text())...) }
 		for n := range rapid.IntRange(1, 60).Draw(rt, "events") {
@@ -47,7 +48,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 23).Draw(rt, "event") {
+	switch rapid.IntRange(0, 26).Draw(rt, "event") {
+	case 24, 25, 26:
+		f.selectsStrategy(rt, h, fmt.Sprintf("top%d", n))
 	case 19, 20, 21, 22, 23:
 		f.decideGates(rt)
 	case 0, 1:

@@ -12,7 +12,9 @@ type Snapshot struct {
 	Stable   map[string]map[string]string `json:"stable"`   // digests by lane and part
 	Held     []HeldBack                   `json:"held,omitempty"`
 	Skipped  []SkippedFor                 `json:"skipped,omitempty"`
-	Next     int                          `json:"next"` // number of the next rollout
+	Next     int                          `json:"next"`              // number of the next rollout
+	Lanes    map[string][]ID              `json:"lanes,omitempty"`   // sorted targets by the lane in force
+	Defined  map[string]Definition        `json:"defined,omitempty"` // strategies by lane
 }
 
 // HeldBack is content that is held since a rollout ended.
@@ -36,7 +38,17 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 	if len(s.Open()) > 0 {
 		return out, false
 	}
-	out = Snapshot{Stable: s.stable, Next: s.next}
+	out = Snapshot{Stable: s.stable, Next: s.next, Defined: s.defined}
+	if len(s.lanes) > 0 {
+		out.Lanes = map[string][]ID{}
+	}
+	if len(s.defined) == 0 {
+		out.Defined = nil
+	}
+	for _, id := range sorted(s.lanes) {
+		out.Lanes[s.lanes[id]] = append(out.Lanes[s.lanes[id]], id)
+	}
+	members -= len(s.lanes)
 	needed := map[string]bool{}
 	for p, id := range s.held {
 		out.Held = append(out.Held, HeldBack{p.lane, p.Change, id})
@@ -102,6 +114,12 @@ func (o Snapshot) State() *State {
 	s.next = max(o.Next, 1)
 	for lane, parts := range o.Stable {
 		s.stable[lane] = maps.Clone(parts)
+	}
+	maps.Copy(s.defined, o.Defined)
+	for lane, ids := range o.Lanes {
+		for _, id := range ids {
+			s.lanes[id] = lane
+		}
 	}
 	for _, h := range o.Held {
 		s.held[place{h.Lane, h.Change}] = h.Rollout

@@ -98,9 +98,11 @@ func Careful() Strategy {
 		MinReadyTime: 10, ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Rollback}
 }
 
+const atOnce = "at-once"
+
 // AtOnce is the strategy without waves: all members are granted in the same second.
 func AtOnce() Strategy {
 	all := Amount{Number: 100, Percent: true}
-	return Strategy{Name: "at-once", Waves: []WaveRule{{Name: "all", MaxUnavailable: all}}, MaxFailed: all, MaxSilent: all,
+	return Strategy{Name: atOnce, Waves: []WaveRule{{Name: "all", MaxUnavailable: all}}, MaxFailed: all, MaxSilent: all,
 		ProgressDeadline: 15 * 60, SilentAfter: 5 * 60, WaveTimeout: 24 * 60 * 60, OnBreach: Pause}
 }

@@ -57,6 +57,9 @@ func (t *turn) add(r *Rollout, e Event) {
 	t.log = append(t.log, e)
 }
 
+// note adds an event that is not about a rollout.
+func (t *turn) note(e Event) { t.add(&Rollout{}, e) }
+
 func (t *turn) about(r *Rollout, kind Kind, id ID, why string) {
 	t.add(r, Event{Kind: kind, Target: id, Why: why})
 }
@@ -68,3 +71,6 @@ func (t *turn) replaced(r *Rollout, target Target) bool {
 
 // sorted returns the keys of a map of targets in order.
 func sorted[V any](m map[ID]V) []ID { return slices.Sorted(maps.Keys(m)) }
+
+// sortedLanes returns the keys of a map of lanes in order.
+func sortedLanes[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -18,7 +18,9 @@ const (
 
 // Target is the knowledge of the hub about one active target.
 type Target struct {
-	Lane string
+	Lane string // State.Lane; Decide changes it when the target moves
+	// Chosen is the lane that the desired content selects. "" means that the target keeps its lane.
+	Chosen string
 	// Wants are the parts of the desired assignment that its newest assignment has not, sorted.
 	Wants   []Change
 	Health  Health
@@ -52,6 +54,9 @@ type World struct {
 	Up  int64 // since when the hub observes the fleet, seconds since 1970
 	// Strategy returns the strategy for changes of a lane.
 	Strategy func(lane string, changes []Change) Strategy
+	// Declares reports whether the newest commit declares the strategy of a lane. Otherwise its last declaration
+	// counts. nil means that it declares all.
+	Declares func(lane string) bool
 	// OpenFor returns the time in seconds from one time to another in which the windows of a target are open. It need
 	// not be more than enough. nil means that there are no windows.
 	OpenFor func(id ID, from, to, enough int64) int64

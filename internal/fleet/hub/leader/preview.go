@@ -45,6 +45,7 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 	contents := c.Contents(fleet.Revision{Repository: l.Repository.Repository().Name, Commit: commit, Time: r.Time,
 		Subject: r.Subject, Signer: assign.LastSigner(in.Previous)}, in.Targets)
 	in.Refs[in.Branch], in.Revisions[commit] = assign.Ref{Commit: commit}, contents
+	contents.Strategies = in.Strategies()
 	f := rollouts.Fleet{Now: in.Now, Branch: in.Branch, Head: contents, Targets: targets,
 		Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
 	for _, module := range rollouts.ReadyModules(contents) {

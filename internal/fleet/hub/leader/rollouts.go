@@ -17,6 +17,7 @@ import (
 func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	in assign.Input) (func([]assign.Desired) assign.Grant, error) {
 	head := in.Revisions[in.Refs[in.Branch].Commit]
+	head.Strategies = in.Strategies()
 	t.rollouts.changed = nil
 	if !turn.Needed() && !anyStrategy(head) {
 		return nil, nil

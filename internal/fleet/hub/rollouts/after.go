@@ -3,6 +3,7 @@ package rollouts
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet"
@@ -119,15 +120,16 @@ func (d dependence) least() int {
 // waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. A module that the
 // target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without
 // it. parts contains the modules for which each part waits.
-func (all dependences) waits(d assign.Desired, h rollout.Health) (out map[string]string, parts map[string][]string) {
-	if d.Want == nil || len(all[d.Strategy]) == 0 {
+func (all dependences) waits(d assign.Desired, t rollout.Target) (out map[string]string, parts map[string][]string) {
+	afters := all.of(d, t.Lane)
+	if d.Want == nil || len(afters) == 0 {
 		return nil, nil
 	}
 	out, parts = map[string]string{}, map[string][]string{}
-	for _, a := range all[d.Strategy] {
+	for _, a := range afters {
 		for _, m := range a.Modules {
 			if _, ok := find(d.Was, m); ok && out[m] == "" {
-				if why := a.unmet(d.Target.ID, h); why != "" {
+				if why := a.unmet(d.Target.ID, t.Health); why != "" {
 					out[m], parts[m] = why, []string{a.Module}
 				}
 			}
@@ -145,4 +147,14 @@ func (all dependences) waits(d assign.Desired, h rollout.Health) (out map[string
 		}
 	}
 	return out, parts
+}
+
+// of returns the dependences of the strategy in force of a target, and of the strategy that its desired content
+// selects.
+func (all dependences) of(d assign.Desired, lane string) []dependence {
+	_, strategy, _ := strings.Cut(lane, " ")
+	if strategy == d.Strategy {
+		return all[strategy]
+	}
+	return slices.Concat(all[strategy], all[d.Strategy])
 }

@@ -109,7 +109,8 @@ func TestDependence(t *testing.T) {
 			Targets: map[fleet.TargetID]document.Target{"t1": ready, "t2": ready, "t3": ready},
 			Ready:   map[string]map[fleet.TargetID]bool{"modules/db": {"t1": true, "t2": true}}}
 		c.change(&f, all)
-		waits, parts := f.dependences(all).waits(all[2], rollout.Healthy)
+		target := rollout.Target{Lane: "main " + all[2].Strategy, Health: rollout.Healthy}
+		waits, parts := f.dependences(all).waits(all[2], target)
 		got := waits["modules/web"]
 		if got != "" && !slices.Equal(parts["modules/web"], []string{"modules/db"}) {
 			t.Errorf("%s: it waits for %q", name, parts)
@@ -129,16 +130,16 @@ func TestDependenceOfNeeds(t *testing.T) {
 	a := webAfterDB("100%")
 	f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{a}}}}}
 	all := f.dependences([]assign.Desired{d})
-	got, parts := all.waits(d, rollout.Healthy)
+	got, parts := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Healthy})
 	if len(got) != 2 || !slices.Equal(parts["modules/site"], []string{"modules/db"}) ||
 		!strings.HasPrefix(got["modules/site"], "it needs modules/web, for which it waits: it waits for modules/db") {
 		t.Errorf("%v", got)
 	}
-	if got, _ := all.waits(d, rollout.Broken); len(got) > 0 {
+	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Broken}); len(got) > 0 {
 		t.Errorf("a target waits for itself: %v", got)
 	}
 	d.Was = nil
-	if got, _ := all.waits(d, rollout.Unknown); len(got) > 0 {
+	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Unknown}); len(got) > 0 {
 		t.Errorf("the first installation waits: %v", got)
 	}
 }

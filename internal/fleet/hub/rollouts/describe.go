@@ -2,12 +2,17 @@ package rollouts
 
 import (
 	"fmt"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // describe describes an event about a whole rollout for users; it returns "" for other events.
 func describe(e rollout.Event) string {
+	if e.Kind == rollout.Moved && e.Why != "" {
+		_, strategy, _ := strings.Cut(e.Lane, " ")
+		return fmt.Sprintf("%d targets have the strategy %s from now on: %s", len(e.Targets), strategy, e.Why)
+	}
 	text := ""
 	switch e.Kind {
 	case rollout.Created:

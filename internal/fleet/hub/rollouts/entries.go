@@ -38,7 +38,7 @@ const (
 
 // partsOf returns the number of parts of an event.
 func partsOf(e rollout.Event) int {
-	n := eventParts + len(e.Before)
+	n := eventParts + len(e.Before) + len(e.Targets) + e.Defined.Parts()
 	if e.Created != nil {
 		n += len(e.Created.Changes)
 		for _, w := range e.Created.Waves {

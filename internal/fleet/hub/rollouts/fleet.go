@@ -27,19 +27,19 @@ type Fleet struct {
 	Eager bool
 }
 
-// lane returns the name of the lane of a target, or "" if its changes do not wait for rollouts.
-func (f Fleet) lane(d assign.Desired) string {
-	if d.Want == nil || d.Strategy == "" || d.Strategy == rollout.AtOnce().Name {
+// chosen returns the lane that the desired content of a target selects, or "" if it selects none.
+func (f Fleet) chosen(d assign.Desired) string {
+	if d.Want == nil || d.Strategy == "" {
 		return ""
 	}
-	return f.Branch + " " + d.Strategy
+	return rollout.LaneName(f.Branch, d.Strategy)
 }
 
 // target describes one target for decisions.
-func (f Fleet) target(d assign.Desired) rollout.Target {
-	seen := f.Targets[d.Target.ID]
-	t := rollout.Target{Lane: f.lane(d), Online: seen.Connected, Contact: seen.Contact / 1e9,
-		Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
+func (f Fleet) target(d assign.Desired, s *rollout.State) rollout.Target {
+	seen, chosen := f.Targets[d.Target.ID], f.chosen(d)
+	t := rollout.Target{Lane: s.Lane(d.Target.ID, chosen), Chosen: chosen, Online: seen.Connected,
+		Contact: seen.Contact / 1e9, Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
 		t.Wants, t.Labels = f.Observed.differences.wants(d.Was, *d.Want), d.Want.Labels
 	}
@@ -64,6 +64,13 @@ func health(was *fleet.Assignment, seen document.Target) rollout.Health {
 		return rollout.Applying
 	}
 	return rollout.Unknown
+}
+
+// declares reports whether the head declares the strategy of a lane. Built-in strategies need no declaration.
+func (f Fleet) declares(lane string) bool {
+	_, name, _ := strings.Cut(lane, " ")
+	_, ok := declared.Named(f.Head.Strategies, name, nil)
+	return ok
 }
 
 // strategy returns the strategy of a lane.

@@ -43,27 +43,27 @@ func TestTarget(t *testing.T) {
 		Strategy: "careful", Kept: "a freeze"}
 	f := Fleet{Now: 50, Branch: "main", Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{
 		id: {Connected: true, Contact: 40e9, State: document.Ready, Accepted: document.Order{Generation: 1}}}}
-	want := rollout.Target{Lane: "main careful", Wants: wants(was, *d.Want), Health: rollout.Healthy, Since: 50,
-		Online: true, Contact: 40, Hold: "a freeze"}
+	want := rollout.Target{Lane: "main careful", Chosen: "main careful", Wants: wants(was, *d.Want),
+		Health: rollout.Healthy, Since: 50, Online: true, Contact: 40, Hold: "a freeze"}
 	for _, f.Now = range []int64{50, 60} {
-		if got := f.target(d); !reflect.DeepEqual(got, want) {
+		if got := f.target(d, rollout.NewState()); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 	was.Generation = 2
-	if got := f.target(d); got.Health != rollout.Unknown || got.Since != 60 {
+	if got := f.target(d, rollout.NewState()); got.Health != rollout.Unknown || got.Since != 60 {
 		t.Errorf("after another assignment: %+v", got)
 	}
 	was.Withdrawn = "suspended"
-	if got := f.target(d); !got.New {
+	if got := f.target(d, rollout.NewState()); !got.New {
 		t.Errorf("after a suspension: %+v", got)
 	}
 	d.Was = nil
-	if got := f.target(d); !got.New || len(got.Wants) != 2 {
+	if got := f.target(d, rollout.NewState()); !got.New || len(got.Wants) != 2 {
 		t.Errorf("without an assignment: %+v", got)
 	}
 	d.Want = nil
-	if got := f.target(d); got.Lane != "" || got.Wants != nil {
+	if got := f.target(d, rollout.NewState()); got.Lane != "" || got.Wants != nil {
 		t.Errorf("without a desired assignment: %+v", got)
 	}
 }
@@ -87,7 +87,7 @@ func TestResync(t *testing.T) {
 				f.Targets[id] = document.Target{Connected: i < c.online, Contact: 1}
 			}
 		}
-		w := f.world(all)
+		w := f.world(all, rollout.NewState())
 		if w.Resync != c.want || w.usable || w.Up != 1000 || len(w.Targets) != len(all) {
 			t.Errorf("%+v: %v", c, w.Resync)
 		}

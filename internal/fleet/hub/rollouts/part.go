@@ -10,7 +10,7 @@ import (
 )
 
 // rootPart is the name of the root bundle in changes. Modules have the names of their directories.
-const rootPart = "top"
+const rootPart = rollout.RootPart
 
 func partName(a fleet.Assigned) string {
 	if a.Module == "" {

@@ -130,7 +130,7 @@ func (p *preview) others() (atOnce, waiting []document.PlannedTargets) {
 
 // changes adds the changes of one target.
 func (p *preview) changes(d assign.Desired, now, later groups) {
-	lane := p.fleet.lane(d)
+	lane := p.turn.world.Targets[d.Target.ID].Lane
 	for _, c := range wants(d.Was, *d.Want) {
 		isPlanned := slices.ContainsFunc(p.planned[d.Target.ID], func(r *rollout.Rollout) bool {
 			return slices.Contains(r.Plan.Changes, c)

@@ -51,14 +51,14 @@ func (t *Turn) End() {
 func (t *Turn) Open() bool { return t.waits || len(t.log.state.Open()) > 0 }
 
 // Needed reports whether the hub must decide even if all changes are delivered at once.
-func (t *Turn) Needed() bool { return t.Open() || t.log.state.HoldsAny() }
+func (t *Turn) Needed() bool { return t.Open() || t.log.state.HoldsAny() || t.log.state.HasLanes() }
 
 // Events returns the events of the decision.
 func (t *Turn) Events() []rollout.Event { return t.events }
 
 // Plan decides, and returns the function that permits the changes.
 func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
-	w := f.world(all)
+	w := f.world(all, t.log.state)
 	t.was, t.headBundle = make(map[fleet.TargetID]*fleet.Assignment, len(all)), f.headBundle
 	t.parts = &f.Observed.differences
 	for _, d := range all {

@@ -203,8 +203,35 @@ func TestTurnsGoBack(t *testing.T) {
 		s.strategies[id] = "at-once"
 	}
 	s.turn(two)
-	if s.turn(two); len(s.alarms) > 0 || held(s.hub, a.Text) || !slices.Equal(s.contents(), []string{two}) {
-		t.Errorf("with another strategy: %+v", s.alarms)
+	if s.turn(two); s.alarm().Kind != assign.RolloutHeld || !slices.Equal(s.contents(), []string{three}) {
+		t.Errorf("with another strategy: %+v, %q", s.alarms, s.contents())
+	}
+}
+
+// TestTurnsChangeStrategy: content that selects another strategy is rolled out with the previous one, by any hub.
+func TestTurnsChangeStrategy(t *testing.T) {
+	store := bustest.NewStore()
+	s := newSite(t, hubOf(t, store))
+	s.until(one, one)
+	s.turn(one)
+	for id := range s.was {
+		s.strategies[id] = "at-once"
+	}
+	s.head.Head.Strategies = nil // no block describes the strategy "short" any more
+	const other, next = "top=t2@c2 modules/web=w1@c1", "top=t3@c3 modules/web=w3@c3"
+	s.turn(other)
+	if got := s.contents(); !slices.Equal(got, []string{one, other}) {
+		t.Errorf("after the first turn: %q", got)
+	}
+	s.hub = hubOf(t, store)
+	s.until(other, other)
+	s.turn(other)
+	if got := s.hub.state.Rollouts["r2"].Plan.Strategy; got.Name != "short" || len(got.Waves) != 2 {
+		t.Errorf("%+v", got)
+	}
+	s.turn(next)
+	if got := s.contents(); !slices.Equal(got, []string{next}) || phases(s.hub) != "r2 completed, r1 completed" {
+		t.Errorf("the next commit: %q, %s", got, phases(s.hub))
 	}
 }
 
@@ -256,7 +283,7 @@ func TestTurnThatIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn.Plan(s.head, s.desired(one))
-	if !turn.Open() || len(turn.Events()) != 2 {
+	if !turn.Open() || len(turn.Events()) != 4 {
 		t.Errorf("%v", turn.Events())
 	}
 	turn.End()

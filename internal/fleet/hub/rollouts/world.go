@@ -17,15 +17,15 @@ type world struct {
 	usable bool
 }
 
-func (f Fleet) world(all []assign.Desired) world {
+func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 	w := world{World: rollout.World{Targets: make(map[fleet.TargetID]rollout.Target, len(all)),
 		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Eager: f.Eager}}
 	depends := f.dependences(all)
 	online, known := 0, 0
 	for _, d := range all {
-		t := f.target(d)
+		t := f.target(d, s)
 		w.usable = w.usable || d.Want != nil
-		t.Waits, t.WaitsFor = depends.waits(d, t.Health)
+		t.Waits, t.WaitsFor = depends.waits(d, t)
 		w.Targets[d.Target.ID] = t
 		w.Order = append(w.Order, d.Target.ID)
 		if f.Targets[d.Target.ID].Contact > 0 {
@@ -38,6 +38,7 @@ func (f Fleet) world(all []assign.Desired) world {
 	slices.Sort(w.Order)
 	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
 	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, namesOf(all)) }
+	w.Declares = f.declares
 	w.OpenFor = openFor(all)
 	w.Cause = func(_ string, changes []rollout.Change) string { return f.cause(all, changes) }
 	w.Author = func(string) (string, string) { return f.author() }

@@ -1,0 +1,93 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+)
+
+// RootPart is the part of an assignment that selects and describes strategies.
+const RootPart = "top"
+
+// LaneName returns the name of the lane of a branch and a strategy.
+func LaneName(branch, strategy string) string { return branch + " " + strategy }
+
+func branchOf(lane string) string {
+	branch, _, _ := strings.Cut(lane, " ")
+	return branch
+}
+
+// inWaves reports whether the changes of a lane wait for rollouts.
+func inWaves(lane string) bool { return lane != "" && !strings.HasSuffix(lane, " "+atOnce) }
+
+// Lane returns the lane in force for a target whose desired content selects a lane: the recorded one until the target
+// moves. It returns "" if its changes do not wait for rollouts.
+func (s *State) Lane(id ID, chosen string) string {
+	known := s.lanes[id]
+	switch {
+	case chosen == "":
+		return ""
+	case known != "" && branchOf(known) == branchOf(chosen):
+		return known
+	case inWaves(chosen):
+		return chosen
+	}
+	return ""
+}
+
+// HasLanes reports whether the lane of any target is recorded.
+func (s *State) HasLanes() bool { return len(s.lanes) > 0 }
+
+// Known reports whether the lane of a target is recorded.
+func (s *State) Known(id ID) bool { return s.lanes[id] != "" }
+
+// uses reports whether a lane is recorded for any target.
+func (s *State) uses(lane string) bool {
+	for _, known := range s.lanes {
+		if known == lane {
+			return true
+		}
+	}
+	return false
+}
+
+// participates reports whether a target is a member of an open rollout.
+func (s *State) participates(id ID) bool {
+	return slices.ContainsFunc(s.Open(), func(r *Rollout) bool {
+		m := r.Members[id]
+		return m != nil && m.State != MemberLeft
+	})
+}
+
+// passed reports whether a root part may select a lane: it is stable in a lane of the branch, or no rollout had it. It
+// must not be held.
+func (s *State) passed(lane, digest string) bool {
+	c := Change{RootPart, digest}
+	if s.HeldBy(lane, c) != "" {
+		return false
+	}
+	for other := range s.stable {
+		if branchOf(other) == branchOf(lane) && s.free(other, c) {
+			return true
+		}
+	}
+	for _, r := range s.Rollouts {
+		if branchOf(r.Plan.Lane) == branchOf(lane) && r.has(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// foldLane applies an event about a lane.
+func (s *State) foldLane(e Event) {
+	switch {
+	case e.Kind == Defined && e.Defined != nil:
+		s.defined[e.Lane] = *e.Defined
+	case e.Kind == Moved:
+		for _, id := range e.Targets {
+			if s.lanes[id] = e.Lane; !inWaves(e.Lane) {
+				delete(s.lanes, id)
+			}
+		}
+	}
+}
