@@ -22,15 +22,17 @@ const (
 	TooManyPinned      AlarmKind = "too_many_pinned"
 	ConfigurationError AlarmKind = "configuration_error" // in the modules of a target
 	NoBundle           AlarmKind = "no_bundle"
-	TooMuchExported    AlarmKind = "too_much_exported" // the exported values for one target are too large
-	WrongValue         AlarmKind = "wrong_value"       // an exported value does not have the type of the output
-	Behind             AlarmKind = "behind"            // an agent has a newer assignment than this hub
-	Incompatible       AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
-	Cloned             AlarmKind = "cloned"            // several hosts have the identity of a target
-	Redundancy         AlarmKind = "redundancy"        // some data has fewer copies than configured
-	RolloutPaused      AlarmKind = "rollout_paused"    // a rollout paused by itself, and an operator must decide
-	RolloutWaits       AlarmKind = "rollout_waits"     // a rollout waits for the approval of users
-	RolloutHeld        AlarmKind = "rollout_held"      // targets lack content that is held
+	TooMuchExported    AlarmKind = "too_much_exported"   // the exported values for one target are too large
+	WrongValue         AlarmKind = "wrong_value"         // an exported value does not have the type of the output
+	Behind             AlarmKind = "behind"              // an agent has a newer assignment than this hub
+	Incompatible       AlarmKind = "incompatible"        // a hub refuses an agent because of its protocol version
+	Cloned             AlarmKind = "cloned"              // several hosts have the identity of a target
+	Redundancy         AlarmKind = "redundancy"          // some data has fewer copies than configured
+	RolloutPaused      AlarmKind = "rollout_paused"      // a rollout paused by itself, and an operator must decide
+	RolloutWaits       AlarmKind = "rollout_waits"       // a rollout waits for the approval of users
+	RolloutHeld        AlarmKind = "rollout_held"        // targets lack content that is held
+	ExemptionRequested AlarmKind = "exemption_requested" // an exemption from windows waits for the approval of users
+	WindowsIgnored     AlarmKind = "windows_ignored"     // targets may change outside of their windows
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

@@ -68,6 +68,7 @@ type computation struct {
 	given    givens
 	grant    Grant
 	windows  windowStates
+	exempt   exemptions
 	// replacements are in force if the head of the branch has the held content.
 	replacements map[heldKey]replaced
 }
@@ -81,6 +82,7 @@ func Compute(in Input) Output {
 	c.readPins()
 	c.boundPins()
 	c.readFreezes()
+	c.exempt = readExemptions(c.in.Exemptions, c.in.Now, &c.alarms, c.at)
 	c.binaries()
 	c.branch()
 	c.replacements = readReplacements(c.in, &c.alarms)

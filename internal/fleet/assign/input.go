@@ -20,6 +20,8 @@ type Input struct {
 	Freezes []Freeze
 	// Replacements are rollbacks of the fleet, at most one for each part.
 	Replacements []Replacement
+	// Exemptions let targets change outside of their windows.
+	Exemptions []Exemption
 	// Binaries are the desired binaries of agents.
 	Binaries []BinarySetting
 	// Refs are the commits of Branch and of the refs of pins, by name.

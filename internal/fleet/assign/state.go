@@ -18,6 +18,7 @@ const (
 	PinEvent               EventKind = "pin"
 	FreezeEvent            EventKind = "freeze"
 	ReplacementEvent       EventKind = "replacement" // a rollback of the fleet; key: its part
+	ExemptionEvent         EventKind = "exemption"   // of targets from their windows; key: its ID
 	BinaryEvent            EventKind = "program"
 	RefEvent               EventKind = "ref" // a new result for a branch or tag; key: its name
 	ApprovalEvent          EventKind = "approval"
@@ -39,6 +40,7 @@ type Event struct {
 	Pin               *Pin
 	Freeze            *Freeze
 	Replacement       *Replacement
+	Exemption         *Exemption
 	Binary            *BinarySetting
 	Ref               *Ref
 	Approval          *Approval
@@ -59,6 +61,7 @@ type State struct {
 	pins               table[Pin]
 	freezes            table[Freeze]
 	replacements       table[Replacement]
+	exemptions         table[Exemption]
 	binaries           table[BinarySetting]
 	refs               table[Ref]
 	approvals          table[Approval]
@@ -101,7 +104,8 @@ func (t table[T]) list() []T {
 // NewState returns an empty state.
 func NewState(epoch uint64, branch string) *State {
 	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{},
-		freezes: table[Freeze]{}, replacements: table[Replacement]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
+		freezes: table[Freeze]{}, replacements: table[Replacement]{}, exemptions: table[Exemption]{},
+		binaries: table[BinarySetting]{}, refs: table[Ref]{},
 		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{},
 		previous: map[fleet.TargetID]fleet.Assignment{}}
 }
@@ -121,6 +125,8 @@ func (s *State) Fold(e Event) {
 		s.freezes.put(e.Key, e.Rev, e.Freeze)
 	case ReplacementEvent:
 		s.replacements.put(e.Key, e.Rev, e.Replacement)
+	case ExemptionEvent:
+		s.exemptions.put(e.Key, e.Rev, e.Exemption)
 	case BinaryEvent:
 		s.binaries.put(e.Key, e.Rev, e.Binary)
 	case RefEvent:
@@ -165,8 +171,9 @@ func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	if s.shared == nil {
 		s.shared = newShared()
 	}
-	in := Input{Now: now, shared: s.shared, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.registry.targets,
-		Enrolled: s.registry.enrolled, Pins: s.pins.list(), Freezes: s.freezes.list(), Replacements: s.replacements.list(), Binaries: s.binaries.list(),
+	in := Input{Now: now, shared: s.shared, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned,
+		Targets: s.registry.targets, Enrolled: s.registry.enrolled, Pins: s.pins.list(), Freezes: s.freezes.list(),
+		Replacements: s.replacements.list(), Exemptions: s.exemptions.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
 		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
@@ -196,13 +203,14 @@ func (s *State) Marshal() []byte {
 		Freezes   []Freeze                            `json:"freezes"`
 		Binaries  []BinarySetting                     `json:"programs,omitempty"`
 		Replaced  []Replacement                       `json:"replacements,omitempty"`
+		Exempt    []Exemption                         `json:"exemptions,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Replacements, in.Refs,
-		in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Replacements, in.Exemptions,
+		in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // all fields have a JSON form
 	}

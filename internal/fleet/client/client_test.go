@@ -211,6 +211,10 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.JudgeRollout(), route.RolloutID{Rollout: "r2"},
 		document.VerdictRequest{Verdict: "pass"}))
 	try(client.Get(ctx, c, route.FleetRollbacks()))
+	try(client.Get(ctx, c, route.Exemptions()))
+	try(client.Post(ctx, c, route.RequestExemption(), document.ExemptionRequest{Seconds: 60, Reason: "why"}))
+	try(client.Call(ctx, c, route.ApproveExemption(), route.ExemptionID{Exemption: "e1"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.EndExemption(), route.ExemptionID{Exemption: "e1"}, document.ReasonRequest{}))
 	try(client.Post(ctx, c, route.RollBackFleet(), document.FleetRollbackRequest{Part: "web", To: "stable"}))
 	try(client.Post(ctx, c, route.ReleaseFleet(), document.FleetReleaseRequest{Part: "all"}))
 	try(client.Get(ctx, c, route.Check()))

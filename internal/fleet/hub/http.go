@@ -41,6 +41,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleRolloutPlans(t, h.rolloutService())
 	api.HandleFleetRollbacks(t, rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
 		Branch: func() string { return h.repository.Repository().Branch }, Events: h.events})
+	api.HandleExemptions(t, rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events})
 	api.HandleBinaries(t, h.binaries)
 	api.HandleTokens(t, &h.users)
 	api.HandleAuditLog(t, h)

@@ -101,12 +101,17 @@ func (w *several) prepared() alone {
 	var login document.NewLogin
 	o.must("POST", "/v1/users", document.UserRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
 	o.must("POST", "/v1/users/kim/login", document.LoginRequest{}, &login)
+	o.must("POST", "/v1/exemptions", document.ExemptionRequest{Seconds: 3600, Reason: "urgent"}, &document.Done{})
+	var exempt document.ExemptionPage
+	o.must("GET", "/v1/exemptions", nil, &exempt)
 	var r document.Job
 	o.must("POST", "/v1/jobs", document.JobRequest{What: "verify", Select: []string{"web1"}}, &r)
 	return alone{one: o, login: login.Secret, judge: withoutQuorum, values: map[string]string{
-		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1", "user": "kim", "login": login.ID,
+		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1",
+		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
 		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
 	}, bodies: map[string]any{
+		"POST /v1/exemptions":               document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
 		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},

@@ -29,7 +29,7 @@ func alarms() []assign.AlarmKind {
 		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
-		assign.RolloutHeld}
+		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are

@@ -5,6 +5,6 @@ import "slices"
 // All returns the rows of all routes.
 func All() []Row {
 	return slices.Concat(ofThisHub(), ofTargets(), ofFreezes(), ofExecutors(), ofModules(), ofEvents(), ofJobs(),
-		ofRollouts(), ofFleetRollbacks(), ofBinaries(), ofTokens(), ofHubs(), ofUsers(), ofAlarms(), ofNotifications(),
-		ofBackups(), ofRequests(), ofCertificates())
+		ofRollouts(), ofFleetRollbacks(), ofExemptions(), ofBinaries(), ofTokens(), ofHubs(), ofUsers(), ofAlarms(),
+		ofNotifications(), ofBackups(), ofRequests(), ofCertificates())
 }

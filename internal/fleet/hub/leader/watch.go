@@ -42,6 +42,9 @@ func (l *Leader) Watch() {
 	r.Freezes.Changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
+	r.Exemptions.Changed = func(key string, e assign.Exemption, rev uint64, gone bool) {
+		l.tell(assign.Event{Rev: rev, Kind: assign.ExemptionEvent, Key: key, Exemption: unless(gone, &e)})
+	}
 	r.Replacements.Changed = func(key string, p assign.Replacement, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.ReplacementEvent, Key: key, Replacement: unless(gone, &p)})
 		l.Refollow()

@@ -37,10 +37,10 @@ type Table struct {
 	Delivered
 	Jobs *Mirror[Job]
 
-	Repositories       *Mirror[Repository]
-	Refs               *Mirror[Ref] // by RefKey
-	Freezes            *Mirror[assign.Freeze]
-	Replacements       *Mirror[assign.Replacement] // by RefKey of the part
+	Repositories *Mirror[Repository]
+	Refs         *Mirror[Ref] // by RefKey
+	Freezes      *Mirror[assign.Freeze]
+	Orders
 	Binaries           *Mirror[assign.BinarySetting]
 	Approvals          *Mirror[assign.Approval]
 	MinimumGenerations *Mirror[fleet.Have]
@@ -59,6 +59,12 @@ type Table struct {
 
 	Labels  fleet.LabelPool // of the registry and of assignments
 	mirrors []opened
+}
+
+// Orders are the mirrors of decisions of operators that take effect on many targets.
+type Orders struct {
+	Replacements *Mirror[assign.Replacement] // by RefKey of the part
+	Exemptions   *Mirror[assign.Exemption]   // by ID
 }
 
 // Agreed are the mirrors of values that hubs change one after another.
@@ -113,6 +119,7 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Refs, "ref/", nil, nil),
 			mirror(&t.Freezes, "freeze/", nil, nil),
 			mirror(&t.Replacements, "replacement/", nil, nil),
+			mirror(&t.Exemptions, "exemption/", nil, nil),
 			mirror(&t.Binaries, "program/", nil, nil),
 			mirror(&t.Approvals, "approval/", nil, nil),
 			mirror(&t.MinimumGenerations, "floor/", nil, nil),

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/exemption"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
@@ -47,8 +48,8 @@ func ofFleet(hub *fleetcmd.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
-		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, fleetcmd.NewFleet, fleetcmd.NewRequest, fleetcmd.NewCert,
-		fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
+		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
+		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }
 

@@ -60,6 +60,7 @@ func documents() map[string]any {
 		document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{},
 		document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
 		document.RolloutPageFormat: document.RolloutPage{}, document.RolloutFormat: document.RolloutDetail{},
+		document.ExemptionPageFormat:     document.ExemptionPage{},
 		document.FleetRollbackPageFormat: document.FleetRollbackPage{},
 		"fettle.rolloutplan/1":           preview.RolloutPlanDoc{},
 	}

@@ -52,6 +52,7 @@ func Table(b Backend) *api.Table {
 	api.HandleRollouts(t, Rollouts{})
 	api.HandleRolloutPlans(t, Rollouts{})
 	api.HandleFleetRollbacks(t, FleetRollbacks{})
+	api.HandleExemptions(t, Exemptions{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)
