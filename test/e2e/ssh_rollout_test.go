@@ -1,6 +1,11 @@
 package e2e
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
 
 // rollOut performs rollouts over SSH on five hosts that have the text two. A bad one stops at the first host, which
 // gets its previous state, and a good one reaches all.
@@ -12,9 +17,20 @@ func (d *desk) rollOut(ms []*machine) {
 	for _, m := range ms {
 		m.want("two", "cat", "/srv/site/index.html")
 	}
-	o = d.fettle(0, "apply", "-t", "*", "--yes", "--rollout", "careful", "--var", "text=good")
-	d.says(o, "wave first: 1 target", "wave rest: ", "completed",
-		fmt.Sprintf("Applied %d targets: %d changed", len(ms), len(ms)))
+	good := []string{"apply", "-t", "*", "--yes", "--rollout", "careful", "--var", "text=good"}
+	p := d.begin(good...)
+	for end := time.Now().Add(time.Minute); !strings.Contains(p.out.String(), ": applying"); time.Sleep(20 * time.Millisecond) {
+		if p.over() || time.Now().After(end) {
+			d.t.Fatalf("no target is applying:\n%s", p.out)
+		}
+	}
+	_ = p.Process.Signal(os.Interrupt)
+	if code := d.end(p); code != failed {
+		d.t.Errorf("the interrupted rollout ended with %d", code)
+	}
+	d.says(output{err: p.out.String()}, "Continue: run the same command again")
+	o = d.fettle(0, good...)
+	d.says(o, "wave rest: ", "completed", fmt.Sprintf("Applied %d targets: %d changed", len(ms), len(ms)))
 	for _, m := range ms {
 		m.want("good", "cat", "/srv/site/index.html")
 	}

@@ -22,6 +22,8 @@ func (p *performed) finish(r *rollout.Rollout, interrupted bool) error {
 	err := p.cr.Finish("Applied", all, map[fanout.Status]string{fanout.OK: "in sync"})
 	switch {
 	case interrupted:
+		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, "Continue: run the same command again\n"+
+			"Or roll back the changed targets: fettle rollback -t TARGETS")
 		return cli.WithHint(cli.Reported(errors.New("interrupted")), "")
 	case r != nil && r.Phase == rollout.OnHold:
 		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr,
@@ -45,7 +47,7 @@ func (p *performed) outcome(r *rollout.Rollout, name string) round.Outcome {
 	case m == nil && known && last.Status != fanout.Changed, m != nil && m.State == rollout.MemberReady && known:
 		return last
 	case m == nil || m.State == rollout.MemberPending && last.Status != fanout.Unreachable:
-		return skipped("the rollout ended before it was changed")
+		return skipped("the rollout stopped before it was changed")
 	}
 	switch m.State {
 	case rollout.MemberReturned:
