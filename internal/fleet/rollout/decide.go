@@ -21,6 +21,9 @@ func (s *State) Decide(w World, now int64) []Event {
 		}
 	}
 	t.wanted()
+	if !w.Resync {
+		t.absent()
+	}
 	return t.log
 }
 

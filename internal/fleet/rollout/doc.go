@@ -104,6 +104,8 @@
 //
 // The state is a fold over the stored events, and all times in them are absolute. So another hub continues
 // where one stopped. While World.Resync is set, because the hub does not know the
-// present state of the targets yet, there are no grants and no verdicts. A rollout of very many targets is stored
+// present state of the targets yet, there are no grants and no verdicts. A target that has had no contact for five
+// minutes is away. This is in the log, so that a new hub does not wait for targets that were away before it began to
+// lead. A rollout of very many targets is stored
 // as several events, see Event.Pieces: it exists as soon as all of them are stored.
 package rollout

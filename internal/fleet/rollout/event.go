@@ -9,7 +9,8 @@ type Change struct {
 // Kind is the kind of an event.
 type Kind string
 
-// The events of a rollout. Events about one member have Target, events about a wave have Wave.
+// The events of a rollout. Events about one member have Target, events about a wave have Wave. Some events are about a
+// target, and no rollout.
 const (
 	Created   Kind = "created"
 	Announced Kind = "announced" // more members of a large rollout, whose created event follows: see Event.Pieces
@@ -37,6 +38,8 @@ const (
 	Approved  Kind = "approved" // a user consents at a gate of the wave
 	Expired   Kind = "expired"  // an approval is too old to count
 	Rejected  Kind = "rejected" // a user rejects the change at a gate of the wave
+	Away      Kind = "away"     // the target has had no contact for a long time; no rollout
+	Back      Kind = "back"     // it has contact again, or left the fleet; no rollout
 	Measured  Kind = "measured" // a gate of the wave returned Verdict; Why is the evidence
 	Moved     Kind = "moved"    // Targets have Lane from now on; "" means none
 	Defined   Kind = "defined"  // Defined is the strategy of Lane from now on

@@ -125,6 +125,7 @@ func (f *fleet) step(seconds int64) {
 	f.log = append(f.log, log...)
 	f.held(w)
 	f.freed(w)
+	f.absent(w)
 	if again := f.s.Decide(w, f.now); len(again) > 0 {
 		f.tell("decided again: %+v", again)
 	}

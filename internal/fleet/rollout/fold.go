@@ -16,6 +16,9 @@ func (s *State) Fold(e Event) {
 		s.announce(e)
 		return
 	}
+	if s.present(e) {
+		return
+	}
 	r := s.Rollouts[e.Rollout]
 	switch {
 	case r == nil:

@@ -221,3 +221,17 @@ func (f *fleet) explained(w rollout.World) {
 }
 
 var namesRollout = regexp.MustCompile(`rollout r[0-9]+`)
+
+// absent checks the targets that the state calls away: exactly those without contact for five minutes, except time in
+// which no hub led.
+func (f *fleet) absent(w rollout.World) {
+	if w.Resync {
+		return
+	}
+	for id, h := range f.hosts {
+		away := !h.online && f.now-max(h.contact, f.up) >= 300 || !h.online && f.s.Away(id)
+		if f.s.Away(id) != away {
+			f.tell("%s is called away: %v; its last contact was at %d, it is online: %v", id, !away, h.contact, h.online)
+		}
+	}
+}

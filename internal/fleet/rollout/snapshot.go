@@ -12,6 +12,7 @@ type Snapshot struct {
 	Stable   map[string]map[string]string `json:"stable"`   // digests by lane and part
 	Held     []HeldBack                   `json:"held,omitempty"`
 	Skipped  []SkippedFor                 `json:"skipped,omitempty"`
+	Away     []ID                         `json:"away,omitempty"`    // targets without contact for a long time, sorted
 	Next     int                          `json:"next"`              // number of the next rollout
 	Lanes    map[string][]ID              `json:"lanes,omitempty"`   // sorted targets by the lane in force
 	Defined  map[string]Definition        `json:"defined,omitempty"` // strategies by lane
@@ -38,7 +39,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 	if len(s.Open()) > 0 {
 		return out, false
 	}
-	out = Snapshot{Stable: s.stable, Next: s.next, Defined: s.defined}
+	out = Snapshot{Stable: s.stable, Away: s.awayIDs(), Next: s.next, Defined: s.defined}
 	if len(s.lanes) > 0 {
 		out.Lanes = map[string][]ID{}
 	}
@@ -112,6 +113,7 @@ func compareChanges(a, b Change) int {
 func (o Snapshot) State() *State {
 	s := NewState()
 	s.next = max(o.Next, 1)
+	s.withAway(o.Away)
 	for lane, parts := range o.Stable {
 		s.stable[lane] = maps.Clone(parts)
 	}

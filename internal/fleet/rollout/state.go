@@ -22,7 +22,8 @@ type State struct {
 	held map[place]string
 	// skipped contains the changes that an operator excludes for a target, with the rollout.
 	skipped map[ID]map[Change]string
-	next    int // number of the next rollout
+	away    map[ID]bool // targets without contact for a long time
+	next    int         // number of the next rollout
 	// lanes contains the lanes in force of targets whose changes wait for rollouts, and defined the strategies of lanes.
 	lanes   map[ID]string
 	defined map[string]Definition
@@ -33,7 +34,7 @@ type State struct {
 // NewState returns the state before the first event.
 func NewState() *State {
 	return &State{Rollouts: map[string]*Rollout{}, stable: map[string]map[string]string{}, held: map[place]string{},
-		skipped: map[ID]map[Change]string{}, next: 1, lanes: map[ID]string{}, defined: map[string]Definition{}}
+		skipped: map[ID]map[Change]string{}, away: map[ID]bool{}, next: 1, lanes: map[ID]string{}, defined: map[string]Definition{}}
 }
 
 // Stable returns the content of a part after the last completed rollout; ok is false if there was none.

@@ -46,8 +46,8 @@ type World struct {
 	Targets map[ID]Target // the active ones
 	// Order contains the IDs of Targets, sorted. nil means that the package sorts them itself.
 	Order []ID
-	// Resync is true until a hub that began to lead knows the present state of most targets. There are
-	// no grants and no verdicts meanwhile.
+	// Resync is true until a hub that began to lead knows the present state of most targets that are not State.Away.
+	// There are no grants and no verdicts meanwhile.
 	Resync bool
 	// Has returns the content of a part in the newest assignment of a target; "" means none.
 	Has func(id ID, part string) string

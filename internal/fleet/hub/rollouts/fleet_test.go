@@ -68,26 +68,32 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestResync: a new leader waits until 95 of 100 known targets are connected, for at most 90 seconds.
+// TestResync: a new leader waits until 95 of 100 known targets are connected, for at most 90 seconds. It does not wait
+// for targets that were away before.
 func TestResync(t *testing.T) {
 	for _, c := range []struct {
-		online, offline, never int
-		age                    int64
-		want                   bool
+		online, offline, away, never int
+		age                          int64
+		want                         bool
 	}{
-		{949, 51, 0, 0, true}, {950, 50, 0, 0, false}, {94, 6, 0, 89, true}, {94, 6, 0, 90, false}, {1, 0, 9, 0, false},
-		{0, 0, 9, 0, false}, {0, 1, 0, 0, true},
+		{online: 949, offline: 51, want: true}, {online: 950, offline: 50}, {online: 94, offline: 6, age: 89, want: true},
+		{online: 94, offline: 6, age: 90}, {online: 1, never: 9}, {never: 9}, {offline: 1, want: true},
+		{online: 2, away: 1}, {online: 2, offline: 1, want: true}, {online: 2, away: 2, offline: 1, want: true}, {away: 3},
 	} {
 		f := Fleet{Now: 1000 + c.age, Up: 1000, Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{}}
 		var all []assign.Desired
-		for i := range c.online + c.offline + c.never {
+		s := rollout.NewState()
+		for i := range c.online + c.offline + c.away + c.never {
 			id := fleet.TargetID(rune('a' + i))
 			all = append(all, assign.Desired{Target: fleet.Target{ID: id}})
-			if i < c.online+c.offline {
+			if i < c.online+c.offline+c.away {
 				f.Targets[id] = document.Target{Connected: i < c.online, Contact: 1}
 			}
+			if i >= c.online+c.offline {
+				s.Fold(rollout.Event{Kind: rollout.Away, Target: id})
+			}
 		}
-		w := f.world(all, rollout.NewState())
+		w := f.world(all, s)
 		if w.Resync != c.want || w.usable || w.Up != 1000 || len(w.Targets) != len(all) {
 			t.Errorf("%+v: %v", c, w.Resync)
 		}

@@ -8,7 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected.
+// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected that were not
+// away before it began to lead.
 const resyncTime = 90
 
 // world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
@@ -28,7 +29,7 @@ func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 		t.Waits, t.WaitsFor = depends.waits(d, t)
 		w.Targets[d.Target.ID] = t
 		w.Order = append(w.Order, d.Target.ID)
-		if f.Targets[d.Target.ID].Contact > 0 {
+		if f.Targets[d.Target.ID].Contact > 0 && (t.Online || !s.Away(d.Target.ID)) {
 			known++
 			if t.Online {
 				online++
