@@ -164,7 +164,7 @@ func (m *removals) removeAround(c Change, e journal.Entry) {
 // unmoved reports whether no run since the goal of a rollback has changed an entry. A rollback only managed a part of a
 // file again, or of a path in a directory that was absent at the goal. Or the origin of a path belonged to a directory
 // above it at the goal. The origin is older than the goal.
-func (m *index) unmoved(e journal.Entry) bool {
+func (m *forecast) unmoved(e journal.Entry) bool {
 	if m.in.Goal == nil || m.in.Goal.To == 0 {
 		return false
 	}
@@ -176,10 +176,11 @@ func (m *index) unmoved(e journal.Entry) bool {
 }
 
 // storedThen reports whether a directory above a path was managed at the goal of a rollback, and its origin is a
-// directory with content.
-func (m *index) storedThen(p string) bool {
+// directory with content. The rollback restores this origin, and it contains the path.
+func (m *forecast) storedThen(p string) bool {
 	for d := range parents(p) {
-		if e := m.goal[addr.File(d)]; e.Origin != nil && e.Origin.File() != nil && e.Origin.File().Tree != "" {
+		e := m.goal[addr.File(d)]
+		if o := e.Origin; o != nil && o.File() != nil && o.File().Tree != "" && !m.givesUp(e) {
 			return true
 		}
 	}

@@ -97,9 +97,38 @@ func TestPartsThatNoRunChanged(t *testing.T) {
 		"to before fettle":    {"EDIT /f line=x", func(m *maker) { m.in.Goal.To = 0 }, false},
 		"a removal of a list": {"EDIT /f line=x", func(m *maker) { m.in.Goal = nil }, false},
 	} {
-		m := planner().rollsBack()
+		m := planner().rollsBack().is("/d", image.Absent)
+		m.in.Rules = fixed{}
 		c.change(m)
 		if got := m.unmoved(entryOf(c.line, nil)); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
+// TestPathInADirectoryLeftToOthers: a path in a directory that a rollback leaves to others gets its origin, because
+// the origin of the directory at the goal does not return.
+func TestPathInADirectoryLeftToOthers(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(m *maker, dir *journal.Entry)
+		want   bool
+	}{
+		"as it was": {func(m *maker, _ *journal.Entry) { m.in.Goal.Unmanaged = nil }, true},
+		"left":      {func(*maker, *journal.Entry) {}, false},
+		"purged":    {func(_ *maker, dir *journal.Entry) { dir.PurgedBy = addr.File("/") }, false},
+		"changed since": {func(m *maker, _ *journal.Entry) {
+			m.in.Goal.Unmanaged, m.in.Rules = nil, links{} // others changed it too
+			m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Directory}
+		}, true},
+		"managed now":   {func(m *maker, dir *journal.Entry) { m.now[dir.Addr] = *dir }, true},
+		"around a path": {func(m *maker, _ *journal.Entry) { m.in.Goal.Unmanaged = map[string]bool{"/d/f": true} }, true},
+	} {
+		m, dir := planner().rollsBack().is("/d", image.Absent), stored("RM /d")
+		m.in.Rules = fixed{}
+		m.in.Goal.Unmanaged = map[string]bool{"/d": true}
+		c.change(m, &dir[0])
+		m.returnsTo(dir)
+		if got := m.unmoved(entryOf("RM /d/f", linkedFile(1))); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}

@@ -28,13 +28,14 @@ func (m *restoration) released(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// givesUp reports whether a rollback does not manage a purged path again: it is not managed now, and the object there
-// belongs to others. A rollback purges nothing.
-func (m *restoration) givesUp(purged journal.Entry) bool {
-	p := purged.Addr.Path()
-	_, managed := m.now[purged.Addr]
+// givesUp reports whether a rollback does not restore the entry of a path as it was: the path is not managed now, and
+// the object there belongs to others. A purged path is not managed after the rollback, because a rollback purges
+// nothing. Any other path is managed again, and its origin is this object.
+func (m *forecast) givesUp(then journal.Entry) bool {
+	p := then.Addr.Path()
+	_, managed := m.now[then.Addr]
 	_, _, changed := m.foundAt(p)
-	return !managed && (m.in.Goal.Unmanaged[p] || !changed && m.onlyManages(purged.Step))
+	return !managed && (m.in.Goal.Unmanaged[p] || !changed && m.onlyManages(then.Step))
 }
 
 // directoryThen returns the image of a directory after the run to restore, if it does not exist now. A

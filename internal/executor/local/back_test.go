@@ -203,6 +203,23 @@ func TestOriginOfAPathWhoseDirectoryLeaves(t *testing.T) {
 	w.holds("/t/d/f", "\ntheirs")
 }
 
+// TestOriginInADirectoryLeftToOthers: a rollback leaves a directory in which others created a file. A step that removed
+// another file in it leaves the list with the rollback, so the file returns.
+func TestOriginInADirectoryLeftToOthers(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t/d")
+	w.write("/t/d/f", "theirs\n")
+	w.applies("RM /t/d\n"+beside, nil)
+	w.applies(beside, nil)
+	w.applies("RM /t/d/f\n"+beside, nil)
+	w.write("/t/d/other", "new\n")
+	w.back(1, false, "")
+	w.holds("/t/d/f", "\ntheirs")
+	w.back(0, false, "")
+	w.holds("/t/d/f", "\ntheirs")
+	w.holds("/t/d/other", "\nnew")
+}
+
 // A rollback removes an empty file that a run created for a line, although another run kept the file for its metadata.
 func TestBackToNoFileForALineThatWent(t *testing.T) {
 	m := newMachine(t)

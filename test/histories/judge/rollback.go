@@ -29,6 +29,9 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if h.inLeft(to, p, found) || h.goal(to)[p].Type == 0 && (h.Last().List.forbids(p) || h.inForbidden(to, p)) {
 			allowed = append(allowed, found[p])
 		}
+		if h.inLeft(to, p, found) && !h.ListAt(to).declares(p) {
+			allowed = append(allowed, h.beforeSteps(p))
+		}
 		if inCreated(p, found, left) {
 			allowed = append(allowed, h.goal(to)[p])
 		}
@@ -148,6 +151,19 @@ func (h *History) inLeft(to int, p string, found Tree) bool {
 		}
 	}
 	return false
+}
+
+// beforeSteps returns the state of a path before the newest runs without interruption that manage it. It returns with
+// the release of the path.
+func (h *History) beforeSteps(p string) Leaf {
+	was := h.Last().After[p]
+	for _, r := range slices.Backward(h.Runs) {
+		if !r.decides(p) {
+			break
+		}
+		was = r.Before[p]
+	}
+	return was
 }
 
 // inForbidden reports whether a path is in a directory that must be absent at the goal, and that an earlier rollback
