@@ -26,6 +26,11 @@ func (r Run) decides(p string) bool {
 	return r.List.decides(p)
 }
 
+// removes reports whether the plan of the run removed the object of fettle at a path.
+func (r Run) removes(p string) bool {
+	return slices.ContainsFunc(r.Plan, func(c Change) bool { return c.Action == "remove" && c.path() == p })
+}
+
 // Done is the status of a command.
 type Done struct {
 	Line    string // the step that ran successfully

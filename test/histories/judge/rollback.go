@@ -178,7 +178,8 @@ func (h *History) inForbidden(to int, p string) bool {
 }
 
 // foundSince returns the states of a path that the runs after a goal found when they first changed
-// it. If others changed the path after its release, the next run that changes it counts too. returned
+// it. If others changed the path after its release, the next run that changes it counts too. A run that removes what
+// fettle created releases the path, also in a purged directory: a rollback purges nothing. returned
 // reports that the release had restored the earlier state: then only the next run counts.
 func (h *History) foundSince(to int, p string, first int) (before []Leaf, touched, returned bool) {
 	known := false
@@ -186,7 +187,7 @@ func (h *History) foundSince(to int, p string, first int) (before []Leaf, touche
 		if r.Before[p] != r.After[p] && (to == 0 || !known) {
 			before, known, touched = append(before, r.Before[p]), true, true
 		}
-		if to == 0 || !known || r.decides(p) || !h.handsBefore(p, first+i+1) {
+		if to == 0 || !known || r.decides(p) && !r.removes(p) || !h.handsBefore(p, first+i+1) {
 			continue
 		}
 		known = false
