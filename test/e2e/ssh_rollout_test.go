@@ -19,7 +19,8 @@ func (d *desk) rollOut(ms []*machine) {
 	}
 	good := []string{"apply", "-t", "*", "--yes", "--rollout", "careful", "--var", "text=good"}
 	p := d.begin(good...)
-	for end := time.Now().Add(time.Minute); !strings.Contains(p.out.String(), ": applying"); time.Sleep(20 * time.Millisecond) {
+	begun := func() bool { return strings.Contains(p.out.String(), ": applying") }
+	for end := time.Now().Add(time.Minute); !begun(); time.Sleep(20 * time.Millisecond) {
 		if p.over() || time.Now().After(end) {
 			d.t.Fatalf("no target is applying:\n%s", p.out)
 		}

@@ -76,8 +76,8 @@ type computation struct {
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
 // order in its slices.
 func Compute(in Input) Output {
-	c := &computation{in: in, digest: in.enrolled(), shared: in.begin(), tops: map[string]fleet.Assigned{},
-		pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{}}
+	c := &computation{in: in, digest: in.enrolled(), shared: in.shared.begin(len(in.Replacements) > 0),
+		tops: map[string]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()
@@ -320,4 +320,14 @@ func (c *computation) plan() {
 		}
 	}
 	c.grant = c.in.Plan(all)
+}
+
+// strategy returns the name of the strategy of a target that follows the fleet's branch. If a rollback replaced the
+// root bundle, the root bundle that replaces it selects the strategy, unless it does not know the target.
+func (c *computation) strategy(d *decision) string {
+	head := c.in.Revisions[c.in.Refs[c.in.Branch].Commit]
+	if conf, ok := rootOf(head, c.replacements).Targets[d.target.Name]; ok {
+		return conf.Strategy
+	}
+	return head.Targets[d.target.Name].Strategy
 }

@@ -2,6 +2,8 @@ package assign
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -14,33 +16,6 @@ type registry struct {
 	enrolled string
 }
 
-// shared contains lists that many targets share. They are valid for one state without later events, except
-// assignments. The lists do not change, and stay in memory as long as their address identifies a result.
-type shared struct {
-	lists   map[listKey][]fleet.Assigned
-	carried map[carriedKey][]fleet.Assigned
-}
-
-func newShared() *shared {
-	return &shared{map[listKey][]fleet.Assigned{}, map[carriedKey][]fleet.Assigned{}}
-}
-
-// maxCarried limits the lists that are kept.
-const maxCarried = 1000
-
-// begin begins a computation. Lists with replacements are not shared between computations, because their creation
-// raises alarms.
-func (in Input) begin() *shared {
-	s := in.shared
-	if s == nil || len(in.Replacements) > 0 {
-		return newShared()
-	}
-	if len(s.carried) > maxCarried {
-		s.carried = map[carriedKey][]fleet.Assigned{}
-	}
-	return s
-}
-
 func newRegistry(all []fleet.Target) registry {
 	slices.SortFunc(all, compareTargets)
 	return registry{all, EnrolledDigest(all)}
@@ -48,4 +23,22 @@ func newRegistry(all []fleet.Target) registry {
 
 func compareTargets(a, b fleet.Target) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+// EnrolledDigest returns the digest of the active targets with their labels. See Contents.Enrolled
+// and EnrolledText.
+func EnrolledDigest(targets []fleet.Target) string {
+	sum := sha256.Sum256(EnrolledText(targets))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// EnrolledText returns the content of fleet.EnrolledFile for the active targets.
+func EnrolledText(targets []fleet.Target) []byte {
+	labels := map[string]map[string]string{}
+	for _, t := range targets {
+		if t.Standing == fleet.Active {
+			labels[t.Name] = t.Labels
+		}
+	}
+	return fleet.Enrolled(labels)
 }

@@ -2,8 +2,6 @@ package assign
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,36 +9,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// listKey identifies a list of modules that many targets share.
-type listKey struct {
-	ref, rollout string
-	first        *Module
-	count        int
-}
-
-// EnrolledDigest returns the digest of the active targets with their labels. See Contents.Enrolled
-// and EnrolledText.
-func EnrolledDigest(targets []fleet.Target) string {
-	sum := sha256.Sum256(EnrolledText(targets))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 func (in Input) enrolled() string {
 	if in.Enrolled != "" {
 		return in.Enrolled
 	}
 	return EnrolledDigest(in.Targets)
-}
-
-// EnrolledText returns the content of fleet.EnrolledFile for the active targets.
-func EnrolledText(targets []fleet.Target) []byte {
-	labels := map[string]map[string]string{}
-	for _, t := range targets {
-		if t.Standing == fleet.Active {
-			labels[t.Name] = t.Labels
-		}
-	}
-	return fleet.Enrolled(labels)
 }
 
 // Needed returns the commits that must be compiled, sorted: commits without Contents, or with
@@ -218,12 +191,6 @@ func (c *computation) modules(key listKey, got Contents, conf Configured) (list 
 	}
 	c.lists[key] = list
 	return list, ""
-}
-
-// carriedKey identifies a result of carriedList, which many targets share.
-type carriedKey struct {
-	was, want   *fleet.Assigned
-	had, wanted int
 }
 
 // carry keeps the revisions of unchanged bundles, so a commit that changes nothing for a target

@@ -27,19 +27,6 @@ func (t *turn) absent() {
 	}
 }
 
-// present applies an event about the contact with a target, and reports whether it is one.
-func (s *State) present(e Event) bool {
-	switch e.Kind {
-	case Away:
-		s.away[e.Target] = true
-	case Back:
-		delete(s.away, e.Target)
-	default:
-		return false
-	}
-	return true
-}
-
 // withAway sets the targets of a snapshot that are away.
 func (s *State) withAway(ids []ID) {
 	for _, id := range ids {

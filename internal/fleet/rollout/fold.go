@@ -155,3 +155,35 @@ func (r *Rollout) change(m *Member, e Event) {
 			Skipped: MemberSkipped, Returned: MemberReturned}[e.Kind]
 	}
 }
+
+// present applies an event about the contact with a target, and reports whether it is one.
+func (s *State) present(e Event) bool {
+	switch e.Kind {
+	case Away:
+		s.away[e.Target] = true
+	case Back:
+		delete(s.away, e.Target)
+	default:
+		return false
+	}
+	return true
+}
+
+// announce adds a piece. The first piece replaces the pieces that a hub did not complete.
+func (s *State) announce(e Event) {
+	if e.Created.Piece == 1 {
+		s.announced = announced{rollout: e.Rollout}
+	}
+	s.announced.add(e)
+}
+
+// whole returns the plan of a created event with the members of its pieces.
+func (s *State) whole(e Event) Plan {
+	plan := *e.Created
+	if plan.Piece > 1 {
+		s.announced.add(e)
+		plan.Waves = s.announced.waves
+	}
+	s.announced, plan.Piece = announced{}, 0
+	return plan
+}

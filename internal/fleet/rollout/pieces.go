@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // PieceSize is the maximum number of members in one event of the log.
 const PieceSize = 20_000
 
@@ -48,21 +50,32 @@ func pieces(waves []Wave) [][]Wave {
 	return out
 }
 
-// announce adds a piece. The first piece replaces the pieces that a hub did not complete.
-func (s *State) announce(e Event) {
-	if e.Created.Piece == 1 {
-		s.announced = announced{rollout: e.Rollout}
-	}
-	s.announced.add(e)
+// announced are the pieces of a rollout that is not complete yet.
+type announced struct {
+	rollout string
+	pieces  int
+	waves   []Wave
 }
 
-// whole returns the plan of a created event with the members of its pieces.
-func (s *State) whole(e Event) Plan {
-	plan := *e.Created
-	if plan.Piece > 1 {
-		s.announced.add(e)
-		plan.Waves = s.announced.waves
+// add adds the next piece. Pieces that do not belong together have no effect.
+func (a *announced) add(e Event) {
+	if e.Created.Piece == 1 {
+		a.waves = withoutMembers(e.Created.Waves)
 	}
-	s.announced, plan.Piece = announced{}, 0
-	return plan
+	if a.rollout != e.Rollout || a.pieces+1 != e.Created.Piece || len(a.waves) != len(e.Created.Waves) {
+		return
+	}
+	a.pieces++
+	for i, w := range e.Created.Waves {
+		a.waves[i].Members = append(a.waves[i].Members, w.Members...)
+	}
+}
+
+// withoutMembers returns the waves without their members.
+func withoutMembers(waves []Wave) []Wave {
+	out := slices.Clone(waves)
+	for i := range out {
+		out[i].Members = nil
+	}
+	return out
 }

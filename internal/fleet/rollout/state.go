@@ -34,7 +34,8 @@ type State struct {
 // NewState returns the state before the first event.
 func NewState() *State {
 	return &State{Rollouts: map[string]*Rollout{}, stable: map[string]map[string]string{}, held: map[place]string{},
-		skipped: map[ID]map[Change]string{}, away: map[ID]bool{}, next: 1, lanes: map[ID]string{}, defined: map[string]Definition{}}
+		skipped: map[ID]map[Change]string{}, away: map[ID]bool{}, next: 1, lanes: map[ID]string{},
+		defined: map[string]Definition{}}
 }
 
 // Stable returns the content of a part after the last completed rollout; ok is false if there was none.

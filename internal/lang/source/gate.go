@@ -2,7 +2,7 @@ package source
 
 import (
 	"errors"
-	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -175,6 +175,6 @@ func (g Gate) Valid() error {
 
 // thisHost reports whether a host is the hub itself.
 func thisHost(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -74,7 +74,8 @@ func (f Fleet) dependence(a query.StrategyAfter, named map[string]assign.Desired
 		}
 		out.count++
 		seen := f.Targets[d.Target.ID]
-		if was, ok := find(d.Was, a.Module); !seen.Connected || !ok || !sameContent(was, part) || !f.Ready[a.Module][d.Target.ID] ||
+		was, ok := find(d.Was, a.Module)
+		if !seen.Connected || !ok || !sameContent(was, part) || !f.Ready[a.Module][d.Target.ID] ||
 			health(d.Was, seen) == rollout.Unknown {
 			out.missing[d.Target.ID] = name
 			if out.first == "" {

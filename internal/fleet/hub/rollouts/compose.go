@@ -56,17 +56,6 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	return give, why
 }
 
-// present returns the parts of an assignment by name.
-func present(a *fleet.Assignment) map[string]fleet.Assigned {
-	has := map[string]fleet.Assigned{}
-	if a != nil && a.Withdrawn == "" {
-		for _, p := range parts(*a) {
-			has[partName(p)] = p
-		}
-	}
-	return has
-}
-
 // goBack replaces present parts with earlier content.
 func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
 	for _, r := range c.returns {
@@ -77,52 +66,6 @@ func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
 		}
 	}
 	return "the rollout is being rolled back"
-}
-
-// unmet returns the reason why the parts cannot be used together, or "".
-func unmet(has map[string]fleet.Assigned) string {
-	for _, name := range sortedNames(has) {
-		p := has[name]
-		for _, n := range p.Needs {
-			if _, ok := has[n.Module]; !ok {
-				return p.Module + " needs " + n.Module + ", which waits for a rollout"
-			}
-		}
-	}
-	return ""
-}
-
-// ordered returns the modules in the order of the desired assignment, followed by other ones.
-func ordered(has map[string]fleet.Assigned, want fleet.Assignment, was *fleet.Assignment) []fleet.Assigned {
-	out := make([]fleet.Assigned, 0, len(has))
-	seen := map[string]bool{rootPart: true}
-	add := func(name string) {
-		if p, ok := has[name]; ok && !seen[name] {
-			out = append(out, p)
-		}
-		seen[name] = true
-	}
-	for _, m := range want.Modules {
-		add(m.Module)
-	}
-	if was != nil {
-		for _, m := range was.Modules {
-			add(m.Module)
-		}
-	}
-	for _, name := range sortedNames(has) {
-		add(name)
-	}
-	return out
-}
-
-func sortedNames(has map[string]fleet.Assigned) []string {
-	out := make([]string, 0, len(has))
-	for name := range has {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // rootOf returns the root bundle if its content is unchanged: with the commit of the modules if one of them
@@ -146,4 +89,39 @@ func union(a, b []exported.Table) []exported.Table {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Output, b.Output))
 	})
 	return out
+}
+
+// goOn replaces present parts with allowed content.
+func (c choice) goOn(was *fleet.Assignment, want fleet.Assignment) (out composed, why string) {
+	all, why := c.choose(was)
+	key := combination{lists: listsOf(nil, want.Modules), choices: choicesOf(all)}
+	if was != nil && was.Withdrawn == "" {
+		key.lists = listsOf(was.Modules, want.Modules)
+	}
+	out, ok := c.known.composed[key]
+	if !ok || len(want.Root.Needs) > 0 || was != nil && len(was.Root.Needs) > 0 {
+		out = assemble(apply(all, present(was), want), was, want)
+		c.known.composed = limited(c.known.composed, maxLists)
+		c.known.composed[key] = out
+	}
+	out.root = rootAfter(all, was, want)
+	return out, why
+}
+
+// choose decides about all changes. why is the reason why a change is not allowed, or "".
+func (c choice) choose(was *fleet.Assignment) (all []taken, why string) {
+	for _, change := range c.wants {
+		ok, reason := c.allowed(change)
+		one := taken{change: change, allowed: ok}
+		if !ok {
+			why = reason
+			if old, _ := find(was, change.Part); old.Bundle.Digest == "" {
+				if stable, known := c.stable(change.Part); known {
+					one.stable = &stable
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	return all, why
 }

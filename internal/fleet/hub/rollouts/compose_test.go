@@ -124,7 +124,8 @@ func TestWithdrawn(t *testing.T) {
 	}
 	none := func(rollout.Change) (bool, string) { return false, "waits" }
 	unstable := func(string) (p fleet.Assigned, ok bool) { return p, false }
-	if got, _ := (choice{known: &differences{}, wants: wants(was, *want), allowed: none, stable: unstable}).compose(was, *want); text(got) != "none" {
+	c := choice{known: &differences{}, wants: wants(was, *want), allowed: none, stable: unstable}
+	if got, _ := c.compose(was, *want); text(got) != "none" {
 		t.Errorf("a target that returns gets %s before it may", text(got))
 	}
 	if got := wants(want, *assignment("top=t1@c9 web=w1@c9")); got != nil {

@@ -1,25 +1,12 @@
 package rollouts
 
 import (
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
-
-// composed is the result of choices for the parts of an assignment.
-type composed struct {
-	root    *fleet.Assigned
-	modules []fleet.Assigned
-	missing string // why the parts cannot be used together, or ""
-}
-
-// combination identifies a result for many targets: the same lists of modules, and the same choices about their
-// differences.
-type combination struct {
-	lists
-	choices string
-}
 
 // assemble orders the parts that a target has.
 func assemble(has map[string]fleet.Assigned, was *fleet.Assignment, want fleet.Assignment) composed {
@@ -38,41 +25,6 @@ type taken struct {
 	change  rollout.Change
 	allowed bool
 	stable  *fleet.Assigned
-}
-
-// goOn replaces present parts with allowed content.
-func (c choice) goOn(was *fleet.Assignment, want fleet.Assignment) (out composed, why string) {
-	all, why := c.choose(was)
-	key := combination{lists: listsOf(nil, want.Modules), choices: choicesOf(all)}
-	if was != nil && was.Withdrawn == "" {
-		key.lists = listsOf(was.Modules, want.Modules)
-	}
-	out, ok := c.known.composed[key]
-	if !ok || len(want.Root.Needs) > 0 || was != nil && len(was.Root.Needs) > 0 {
-		out = assemble(apply(all, present(was), want), was, want)
-		c.known.composed = limited(c.known.composed, maxLists)
-		c.known.composed[key] = out
-	}
-	out.root = rootAfter(all, was, want)
-	return out, why
-}
-
-// choose decides about all changes. why is the reason why a change is not allowed, or "".
-func (c choice) choose(was *fleet.Assignment) (all []taken, why string) {
-	for _, change := range c.wants {
-		ok, reason := c.allowed(change)
-		one := taken{change: change, allowed: ok}
-		if !ok {
-			why = reason
-			if old, _ := find(was, change.Part); old.Bundle.Digest == "" {
-				if stable, known := c.stable(change.Part); known {
-					one.stable = &stable
-				}
-			}
-		}
-		all = append(all, one)
-	}
-	return all, why
 }
 
 // choicesOf returns a text that identifies choices about the same changes.
@@ -124,4 +76,61 @@ func rootAfter(all []taken, was *fleet.Assignment, want fleet.Assignment) *fleet
 		return nil
 	}
 	return &was.Root
+}
+
+// present returns the parts of an assignment by name.
+func present(a *fleet.Assignment) map[string]fleet.Assigned {
+	has := map[string]fleet.Assigned{}
+	if a != nil && a.Withdrawn == "" {
+		for _, p := range parts(*a) {
+			has[partName(p)] = p
+		}
+	}
+	return has
+}
+
+// unmet returns the reason why the parts cannot be used together, or "".
+func unmet(has map[string]fleet.Assigned) string {
+	for _, name := range sortedNames(has) {
+		p := has[name]
+		for _, n := range p.Needs {
+			if _, ok := has[n.Module]; !ok {
+				return p.Module + " needs " + n.Module + ", which waits for a rollout"
+			}
+		}
+	}
+	return ""
+}
+
+// ordered returns the modules in the order of the desired assignment, followed by other ones.
+func ordered(has map[string]fleet.Assigned, want fleet.Assignment, was *fleet.Assignment) []fleet.Assigned {
+	out := make([]fleet.Assigned, 0, len(has))
+	seen := map[string]bool{rootPart: true}
+	add := func(name string) {
+		if p, ok := has[name]; ok && !seen[name] {
+			out = append(out, p)
+		}
+		seen[name] = true
+	}
+	for _, m := range want.Modules {
+		add(m.Module)
+	}
+	if was != nil {
+		for _, m := range was.Modules {
+			add(m.Module)
+		}
+	}
+	for _, name := range sortedNames(has) {
+		add(name)
+	}
+	return out
+}
+
+func sortedNames(has map[string]fleet.Assigned) []string {
+	out := make([]string, 0, len(has))
+	for name := range has {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
 }

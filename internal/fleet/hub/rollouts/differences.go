@@ -94,3 +94,23 @@ func (d *differences) modules(was, want []fleet.Assigned) []rollout.Change {
 	}
 	return known
 }
+
+// wants returns the changes from one assignment to another, sorted by part as in want.
+func wants(was *fleet.Assignment, want fleet.Assignment) []rollout.Change {
+	var d differences
+	return d.wants(was, want)
+}
+
+// composed is the result of choices for the parts of an assignment.
+type composed struct {
+	root    *fleet.Assigned
+	modules []fleet.Assigned
+	missing string // why the parts cannot be used together, or ""
+}
+
+// combination identifies a result for many targets: the same lists of modules, and the same choices about their
+// differences.
+type combination struct {
+	lists
+	choices string
+}

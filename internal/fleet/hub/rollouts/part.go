@@ -53,12 +53,6 @@ func has(a *fleet.Assignment, part string) string {
 	return ""
 }
 
-// wants returns the changes from one assignment to another, sorted by part as in want.
-func wants(was *fleet.Assignment, want fleet.Assignment) []rollout.Change {
-	var d differences
-	return d.wants(was, want)
-}
-
 // moduleChanges returns the changes from one list of modules to another: new and changed modules as in want, followed
 // by removed ones. digest is the function digest.
 func moduleChanges(was, want []fleet.Assigned, digest func(fleet.Assigned) string) (out []rollout.Change) {

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// resyncTime is the longest time in seconds in which a new leader waits until most targets are connected that were not
-// away before it began to lead.
+// resyncTime is the longest time in seconds for which a new leader waits for targets. It waits until most targets are
+// connected, except for targets that were away before.
 const resyncTime = 90
 
 // world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
