@@ -56,6 +56,8 @@ type Replacement struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"` // seconds since 1970
+	// Permit is the signed permit for Commit, for targets that accept only signed commits. It can be "".
+	Permit string `json:"permit,omitempty"`
 }
 
 // AllParts is the Part of a replacement of all parts that both commits have.

@@ -114,6 +114,7 @@ func replace(by map[heldKey]replaced, branch string, a fleet.Assigned, alarms *a
 		"The content of %s in the commit %.12s is held: %s rolled the fleet back to %.12s. Push newer content, or run: "+
 			"fettle fleet release %s", part, r.Held, r.By, r.Commit, release)}, "")
 	a.Revision, a.Bundle, a.Proof = r.with.at(branch), r.with.bundle(part), r.with.proof(a.Module)
+	a.Permit = r.Permit
 	if a.Module != content.RootBundle {
 		a.Needs = r.with.ownNeeds(a)
 	}

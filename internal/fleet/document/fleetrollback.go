@@ -10,6 +10,8 @@ type FleetRollbackRequest struct {
 	// To is the full hash of a commit, or "stable" for the content of the last completed rollout.
 	To     string `json:"to"`
 	Reason string `json:"reason,omitempty"`
+	// Permit is the signed permit for the commit, for targets that accept only signed commits.
+	Permit string `json:"permit,omitempty"`
 }
 
 // FleetReleaseRequest ends the rollback of a part.

@@ -52,7 +52,7 @@ func (h *history) converge() {
 		h.convergedTo(ctx, a, last.bundle)
 	}
 	h.reported(ctx)
-	if h.unsigned && len(h.wrong) == 0 {
+	if len(h.wrong) == 0 {
 		h.rolledBack(ctx, last)
 	}
 	if len(h.wrong) > 0 {

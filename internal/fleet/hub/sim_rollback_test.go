@@ -130,7 +130,11 @@ func (h *history) orderRollback(ctx context.Context, run *Hub, part, to string) 
 	h.sim.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	text, err = run.fleetRollbacks().RollBackFleet(ctx, ann, document.FleetRollbackRequest{Part: part, To: to})
+	r := document.FleetRollbackRequest{Part: part, To: to}
+	if c := h.site.of(to); c != nil && !h.unsigned {
+		r.Permit = h.permit(c)
+	}
+	text, err = run.fleetRollbacks().RollBackFleet(ctx, ann, r)
 	h.note("rollback of %s to %s: %s, %v", part, to, text, err)
 	h.tellJudge(run, was)
 	switch {

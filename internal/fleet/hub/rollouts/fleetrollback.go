@@ -31,13 +31,11 @@ type FleetRollbacks struct {
 	Events  events.Recorder
 }
 
-// stableWord means the content of the last completed rollout.
-const stableWord = "stable"
-
 // FleetRollbacks returns the stored rollbacks.
 func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRollback, _ error) {
 	for _, r := range f.Records.Replacements.Values() {
-		out = append(out, document.FleetRollback(r))
+		out = append(out, document.FleetRollback{Part: r.Part, Held: r.Held, Commit: r.Commit, By: r.By, Reason: r.Reason,
+			At: r.At})
 	}
 	slices.SortFunc(out, func(a, b document.FleetRollback) int { return strings.Compare(a.Part, b.Part) })
 	return out, nil
@@ -54,18 +52,26 @@ func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
 	if err := f.knows(r.Part); err != nil {
 		return "", err
 	}
+	if err := checkPermit(r, head.Revision.Repository, f.Records.Targets.Values(), f.Now().Unix()); err != nil {
+		return "", err
+	}
 	to, err := f.commits(r, head.Revision.Commit)
 	if err != nil {
 		return "", err
 	}
-	var said []string
+	var said, released []string
 	for _, part := range slices.Sorted(maps.Keys(to)) {
 		n := assign.Replacement{Part: part, Held: head.Revision.Commit, Commit: to[part], By: by.Name, Reason: r.Reason,
-			At: f.Now().Unix()}
+			At: f.Now().Unix(), Permit: r.Permit}
 		stored, err := f.put(ctx, n)
 		if err != nil {
 			return "", err
 		}
+		again, err := f.Log.retry(ctx, n, f.Events)
+		if err != nil {
+			return "", err
+		}
+		released = append(released, again...)
 		if stored {
 			text := fmt.Sprintf("%s: HEAD %.12s, %s %.12s", n.Part, n.Held, kindOf(r.To), n.Commit)
 			said = append(said, text)
@@ -73,11 +79,23 @@ func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
 				Text: "rollback of the fleet, held: " + text + prefixed(": ", r.Reason)})
 		}
 	}
-	if len(said) == 0 {
-		return "There is nothing to do: the branch has this content, or the rollback was ordered before.", nil
+	return answer(said, released), nil
+}
+
+// answer describes the effect of a rollback: held content, and released rollouts.
+func answer(held, released []string) string {
+	if len(held)+len(released) == 0 {
+		return "There is nothing to do: the branch has this content, or the rollback was ordered before."
 	}
-	return "Held: " + strings.Join(said, "; ") + ". Rollouts return all targets that follow the branch. " +
-		"Newer content in the branch ends this, or: fettle fleet release", nil
+	text := ""
+	if len(held) > 0 {
+		text = "Held: " + strings.Join(held, "; ") + ". "
+	}
+	if len(released) > 0 {
+		text += "Released, because they failed with this content: " + strings.Join(released, ", ") + ". "
+	}
+	return text + "Rollouts return all targets that follow the branch. Newer content in the branch ends this, or: " +
+		"fettle fleet release"
 }
 
 // kindOf describes the content to which the fleet returns.
@@ -228,7 +246,7 @@ func (f FleetRollbacks) put(ctx context.Context, r assign.Replacement) (stored b
 		newest = newest && (o.Part == r.Part || o.At < was.At || o.Part != assign.AllParts && r.Part != assign.AllParts)
 		r.At = max(r.At, o.At+1)
 	}
-	if newest && was.Held == r.Held && was.Commit == r.Commit {
+	if newest && was.Held == r.Held && was.Commit == r.Commit && (r.Permit == "" || r.Permit == was.Permit) {
 		return false, nil
 	}
 	return true, f.Records.Replacements.Put(ctx, records.RefKey(r.Part), r, rev)

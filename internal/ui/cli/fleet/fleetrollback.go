@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -29,7 +28,8 @@ func NewFleet(s *cli.Session) *cobra.Command {
 
 func newFleetRollback(s *cli.Session) *cobra.Command {
 	var r document.FleetRollbackRequest
-	all, yes := false, false
+	var permit permitFlags
+	all, yes, permitNow := false, false, false
 	c := &cobra.Command{
 		Use:   "rollback [MODULE]",
 		Short: "Return all targets to earlier content",
@@ -42,9 +42,13 @@ The present content of the branch is held: targets do not get it, until the
 branch has other content of the same part, or until "fettle fleet release".
 Open rollouts of this content are superseded. Pinned targets keep their pins.
 Targets keep their modules: with --all, modules that the commit does not have
-stay as they are.`,
+stay as they are.
+
+Targets that accept only signed commits return to their content before by
+themselves for a limited time. For other content they require a permit:
+--permit signs it here for all targets, with a key that they trust.`,
 		Example: "  fettle fleet rollback nginx --to stable --reason 'requests time out'\n" +
-			"  fettle fleet rollback --all --to v1.3",
+			"  fettle fleet rollback --all --to v1.3 --permit",
 		Args: cli.Args(0, 1),
 		RunE: func(c *cobra.Command, a []string) (err error) {
 			if r.Part, err = fleetPart(a, all); err != nil {
@@ -52,6 +56,9 @@ stay as they are.`,
 			}
 			if r.To == "" {
 				return cli.Refuse("Name it: --to stable, or --to COMMIT", "cannot roll back the fleet without a destination")
+			}
+			if permitNow && r.To == "stable" {
+				return cli.Refuse("Name the commit: --to COMMIT", "cannot sign a permit for stable content")
 			}
 			question := fmt.Sprintf("Roll back %s to %s on all targets?", r.Part, r.To)
 			if err := cli.AskBefore(c.Context(), s, yes, question); err != nil {
@@ -62,6 +69,12 @@ stay as they are.`,
 					return err
 				}
 			}
+			if permitNow {
+				var err error
+				if _, r.Permit, err = signPermit(c.Context(), s, permit, r.To, []string{"*"}); err != nil {
+					return err
+				}
+			}
 			return sendFleet(s, func(hub *client.Client) (document.Done, error) {
 				return client.Post(c.Context(), hub, route.RollBackFleet(), r)
 			})
@@ -69,34 +82,12 @@ stay as they are.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "roll back the root bundle and all modules")
 	c.Flags().StringVar(&r.To, "to", "", "return to the content of this `COMMIT`, or to stable")
+	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit for the commit of --to, for all targets")
+	permit.flags(c)
+	cli.SpanVar(c.Flags(), &permit.expires, "permit-expires", permitLife, "let agents use the permit for this `DURATION`")
 	cli.YesFlag(c, &yes)
 	cli.ReasonFlag(c, &r.Reason)
 	return c
-}
-
-// fleetPart returns the part that a command names.
-func fleetPart(a []string, all bool) (string, error) {
-	switch {
-	case all == (len(a) > 0):
-		return "", cli.Refuse("Name a module, or use --all", "cannot tell which content is meant")
-	case all:
-		return assign.AllParts, nil
-	case a[0] == assign.AllParts: // a module with this name
-		return "modules/" + a[0], nil
-	}
-	return a[0], nil
-}
-
-func sendFleet(s *cli.Session, do func(*client.Client) (document.Done, error)) error {
-	hub, err := hubclient.HubOf(s.Printer)
-	if err != nil {
-		return err
-	}
-	d, err := do(hub)
-	if err != nil {
-		return err
-	}
-	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
 }
 
 func newFleetRelease(s *cli.Session) *cobra.Command {

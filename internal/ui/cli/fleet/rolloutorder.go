@@ -5,9 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
 // order describes one command to a rollout.
@@ -79,4 +82,29 @@ func newRolloutOrder(s *cli.Session, o order) *cobra.Command {
 	}
 	cli.ReasonFlag(c, &reason)
 	return c
+}
+
+// fleetPart returns the part that a command names.
+func fleetPart(a []string, all bool) (string, error) {
+	switch {
+	case all == (len(a) > 0):
+		return "", cli.Refuse("Name a module, or use --all", "cannot tell which content is meant")
+	case all:
+		return assign.AllParts, nil
+	case a[0] == assign.AllParts: // a module with this name
+		return "modules/" + a[0], nil
+	}
+	return a[0], nil
+}
+
+func sendFleet(s *cli.Session, do func(*client.Client) (document.Done, error)) error {
+	hub, err := hubclient.HubOf(s.Printer)
+	if err != nil {
+		return err
+	}
+	d, err := do(hub)
+	if err != nil {
+		return err
+	}
+	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
 }
