@@ -48,6 +48,8 @@ type Alarm struct {
 	Count   int              `json:"count,omitempty"`
 	// Digest identifies the change to approve; "" if no approval is possible.
 	Digest string `json:"digest,omitempty"`
+	// Held is the content that is held, or nil.
+	Held *fleet.HeldContent `json:"held,omitempty"`
 }
 
 // alarms collects alarms. Equal alarms about several targets become one. The zero value is empty.

@@ -49,9 +49,11 @@ func (r Replacement) read(in Input, alarms *alarms) map[string]replaced {
 		}
 		out[part] = one
 	}
-	if len(parts) > 0 && out[parts[0]].why != "" {
-		alarms.say(Unresolved, "The content of %s in the commit %.12s is held, but cannot be replaced by %.12s: %s. "+
-			"Targets without this content keep their assignments.", r.Part, r.Held, r.Commit, out[parts[0]].why)
+	if why := out[parts[0]].why; why != "" {
+		content := fleet.NewHeldContent(parts, r.Held, "")
+		alarms.addWith(Alarm{Kind: Unresolved, Held: &content, Text: fmt.Sprintf(
+			"%s is %s, because the rollback to %.12s has no content: %s. Targets without the held content keep their "+
+				"assignments.", r.Part, content.Text, r.Commit, why)}, "")
 	}
 	return out
 }
@@ -110,9 +112,10 @@ func replace(by map[heldKey]replaced, branch string, a fleet.Assigned, alarms *a
 	if r.Part == AllParts {
 		release = "--all"
 	}
-	alarms.addWith(Alarm{Kind: RolloutHeld, Module: a.Module, Text: fmt.Sprintf(
-		"The content of %s in the commit %.12s is held: %s rolled the fleet back to %.12s. Push newer content, or run: "+
-			"fettle fleet release %s", part, r.Held, r.By, r.Commit, release)}, "")
+	held := fleet.NewHeldContent([]string{part}, r.Held, r.Commit)
+	alarms.addWith(Alarm{Kind: RolloutHeld, Module: a.Module, Held: &held, Text: fmt.Sprintf(
+		"%s is %s, because %s rolled the fleet back. Push newer content, or run: fettle fleet release %s",
+		part, held.Text, r.By, release)}, "")
 	a.Revision, a.Bundle, a.Proof = r.with.at(branch), r.with.bundle(part), r.with.proof(a.Module)
 	a.Permit = r.Permit
 	if a.Module != content.RootBundle {

@@ -133,7 +133,7 @@ func TestReplacementsThatAreUnknown(t *testing.T) {
 		}
 		alarms := fmt.Sprint(assign.Compute(f.in).Alarms)
 		if unknown := name != "it was read before"; strings.Contains(alarms, "rollback of modules/web") !=
-			(name == "held is unknown") || strings.Contains(alarms, "cannot be replaced") != (unknown &&
+			(name == "held is unknown") || strings.Contains(alarms, "without stable content") != (unknown &&
 			name != "held is unknown") {
 			t.Errorf("%s: %s", name, alarms)
 		}

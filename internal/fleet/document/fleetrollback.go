@@ -28,6 +28,8 @@ type FleetRollback struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"` // seconds since 1970
+	// State is the text of the held content, or the reason why nothing is held.
+	State string `json:"state"`
 }
 
 // FleetRollbackPage lists the rollbacks of the fleet, sorted by part.

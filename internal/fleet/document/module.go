@@ -40,6 +40,8 @@ type ModuleDetail struct {
 	Module  Module           `json:"module"`
 	Total   int              `json:"total"`
 	Targets []TargetOfModule `json:"targets"`
+	// Held is held content of the module.
+	Held []fleet.HeldContent `json:"held,omitempty"`
 }
 
 // TargetOfModule is one target to which a module is assigned.

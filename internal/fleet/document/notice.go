@@ -136,6 +136,8 @@ type Alarm struct {
 	Targets []string `json:"targets"`
 	Count   int      `json:"count"`
 	Digest  string   `json:"digest,omitempty"` // the digest that an approval must contain
+	// Held is the content that is held, or nil.
+	Held *fleet.HeldContent `json:"held,omitempty"`
 }
 
 // AlarmPage has all current alarms.

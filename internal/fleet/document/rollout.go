@@ -27,6 +27,8 @@ type Rollout struct {
 	Targets   map[string]int `json:"targets"`
 	WorstCase int            `json:"worst_case"`
 	Held      bool           `json:"held"` // targets lack its content, which is not rolled out again until it is released
+	// HeldContent is its content that is held, also because of a rollback of the fleet, or nil.
+	HeldContent *fleet.HeldContent `json:"held_content,omitempty"`
 	// Gates are the gates of all waves. Waits is the reason why gates of the current wave keep the wave open.
 	Gates []RolloutGate `json:"gates,omitempty"`
 	Waits string        `json:"waits,omitempty"`

@@ -92,6 +92,8 @@ type TargetDetail struct {
 	// Ahead is the difference to the hub's clock; 0 if it is small enough.
 	Ahead  int64               `json:"clock_ahead_ns,omitempty"`
 	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
+	// Held is held content of its modules and of the root bundle.
+	Held []fleet.HeldContent `json:"held,omitempty"`
 }
 
 // ModuleOnTarget is the assigned and the applied revision of one module on one target.

@@ -57,7 +57,10 @@ func TestFleetRollback(t *testing.T) {
 	if d := w.rollout("r3", "completed"); !strings.HasPrefix(d.Rollout.Cause, "rollback to commit "+first[:12]) {
 		t.Errorf("the cause of the rollout: %s", d.Rollout.Cause)
 	}
-	w.alarmed("rollout_held", "modules/web in the commit")
+	w.alarmed("rollout_held", "modules/web is held: HEAD ")
+	if got := w.heldEverywhere("r2", "web1", true); !strings.Contains(got, ", stable "+first[:12]) {
+		t.Errorf("the held content: %s", got)
+	}
 	w.inAudit("POST /v1/rollbacks", "requests time out")
 	var e document.Explanation
 	w.ask("GET", "/v1/targets/web1/modules/web", nil, &e)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
@@ -25,14 +26,15 @@ import (
 
 // apiTable returns the handlers of the API: the view answers most queries, and the parts of the hub do the rest.
 func apiTable(h *Hub) *api.Table {
-	t := api.NewTable(h.view)
+	shown := heldView{h.view, h.heldContent}
+	t := api.NewTable(shown)
 	api.HandleThisHub(t, h)
 	api.HandleStatus(t, h.view, h.targets)
 	api.HandleRepositories(t, h.repository)
 	api.HandleTargets(t, h.targets)
 	api.HandleFreezes(t, h.targets)
 	api.HandleExecutors(t, h.executors)
-	api.HandleModules(t, h.view)
+	api.HandleModules(t, shown)
 	api.HandleAssignments(t, h.leader)
 	api.HandleExports(t, h.exports)
 	api.HandleEvents(t, h.view)
@@ -60,7 +62,13 @@ func apiTable(h *Hub) *api.Table {
 
 func (h *Hub) rolloutService() rollouts.Service {
 	return rollouts.Service{Log: h.rollouts, Now: h.now, Targets: h.records.Targets, Events: h.events,
-		Preview: h.leader.Preview}
+		Held: h.heldContent, Preview: h.leader.Preview}
+}
+
+// heldContent returns the content that is held.
+func (h *Hub) heldContent() []fleet.HeldContent {
+	all, _, _ := h.records.Alarms.Get(records.AlarmsKey)
+	return rollouts.HeldContent(all)
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on

@@ -186,7 +186,8 @@ func TestRollouts(t *testing.T) {
 		t.Errorf("%d targets had the bad commit; the rollout: %+v", touched, d.Rollout)
 	}
 
-	w.alarmed("rollout_held", "so its content is held")
+	w.alarmed("rollout_held", "so its content is held: HEAD ")
+	w.heldEverywhere("r2", "web1", false)
 	healthy.Store("")
 	w.ask("POST", "/v1/rollouts/r2/order", document.RolloutRequest{Action: "release"}, &document.Done{})
 	w.rollout("r3", "completed")

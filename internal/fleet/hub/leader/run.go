@@ -80,6 +80,7 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	if out.Epoch > t.state.Epoch {
 		return now, t.begin(ctx, out.Epoch)
 	}
+	turn.NameRollouts(out.Alarms)
 	out.Alarms = append(out.Alarms, turn.Alarms()...)
 	if err := t.store(ctx, turn); err != nil {
 		return now, err

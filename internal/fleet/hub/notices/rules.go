@@ -109,7 +109,7 @@ func (n *Notifier) Alarms(context.Context) ([]document.Alarm, error) {
 	out := []document.Alarm{}
 	for _, a := range n.AlarmsNow() {
 		d := document.Alarm{Kind: string(a.Kind), Text: a.Text, Module: a.Module, Targets: []string{}, Count: a.Count,
-			Digest: a.Digest}
+			Digest: a.Digest, Held: a.Held}
 		for _, id := range a.Targets {
 			t, _, _ := n.Records.Targets.Get(string(id))
 			d.Targets = append(d.Targets, cmp.Or(t.Name, string(id)))

@@ -22,10 +22,11 @@ func (t *Turn) Alarms() (out []assign.Alarm) {
 				Text: fmt.Sprintf("The rollout %[1]s waits for approval (%[2]s): %[3]s. See fettle rollout show %[1]s, then run "+
 					"fettle rollout approve %[1]s, or reject it.", r.ID, strings.Join(r.Unapproved(), ", "), r.Plan.Cause)})
 		case t.log.state.Holds(r):
-			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(ids),
+			held := t.heldBecause(r)
+			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(ids), Held: &held,
 				Targets: ids[:min(len(ids), assign.MaxAlarmTargets)],
-				Text: fmt.Sprintf("The rollout %[1]s was stopped (%[2]s), so its content is held: %[3]s. "+
-					"Push a newer commit, or run: fettle rollout release %[1]s", r.ID, r.Why, r.Plan.Cause)})
+				Text: fmt.Sprintf("The rollout %[1]s was stopped (%[2]s), so its content is %[4]s: %[3]s. "+
+					"Push a newer commit, or run: fettle rollout release %[1]s", r.ID, r.Why, r.Plan.Cause, held.Text)})
 		}
 	}
 	return out

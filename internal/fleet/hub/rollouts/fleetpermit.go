@@ -9,7 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
-	"fettle.dev/fettle/internal/fleet/content"
+	permits "fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
@@ -24,7 +24,7 @@ func checkPermit(r document.FleetRollbackRequest, repository string, targets []f
 	if r.Permit == "" {
 		return nil
 	}
-	permit, _, err := content.ReadPermit(r.Permit)
+	permit, _, err := permits.ReadPermit(r.Permit)
 	if err == nil && r.To == stableWord {
 		err = errors.New("a permit is for one commit, and stable content can be of several commits")
 	}

@@ -33,9 +33,11 @@ type FleetRollbacks struct {
 
 // FleetRollbacks returns the stored rollbacks.
 func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRollback, _ error) {
+	alarms, _, _ := f.Records.Alarms.Get(records.AlarmsKey)
+	held := HeldContent(alarms)
 	for _, r := range f.Records.Replacements.Values() {
 		out = append(out, document.FleetRollback{Part: r.Part, Held: r.Held, Commit: r.Commit, By: r.By, Reason: r.Reason,
-			At: r.At})
+			At: r.At, State: stateOf(held, r)})
 	}
 	slices.SortFunc(out, func(a, b document.FleetRollback) int { return strings.Compare(a.Part, b.Part) })
 	return out, nil

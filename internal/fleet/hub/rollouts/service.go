@@ -21,6 +21,8 @@ type Service struct {
 	Now     func() time.Time
 	Targets *records.Mirror[fleet.Target]
 	Events  events.Recorder
+	// Held returns the held content.
+	Held func() []fleet.HeldContent
 	// Preview implements PlanRollouts.
 	Preview func(context.Context, document.RolloutPlanRequest) (document.RolloutPlan, error)
 }
@@ -33,23 +35,36 @@ func (s Service) PlanRollouts(ctx context.Context, r document.RolloutPlanRequest
 // Rollouts returns all rollouts, the newest first.
 func (s Service) Rollouts(context.Context) ([]document.Rollout, error) {
 	var out []document.Rollout
-	s.Log.each(func(r *rollout.Rollout, held bool) { out = append(out, documentOf(r, held, s.Log.up.Load())) })
+	all := s.heldContent()
+	s.Log.each(func(r *rollout.Rollout, held bool) {
+		d := documentOf(r, held, s.Log.up.Load())
+		d.HeldContent = heldOf(all, r.ID)
+		out = append(out, d)
+	})
 	return out, nil
 }
 
 // Rollout returns one rollout and its targets. If there is none, the error wraps rollout.ErrNoRollout.
 func (s Service) Rollout(_ context.Context, id string) (d document.RolloutDetail, err error) {
-	found := false
+	found, all := false, s.heldContent()
 	s.Log.each(func(r *rollout.Rollout, held bool) {
 		if r.ID == id {
 			found = true
 			d.Rollout, d.Targets = documentOf(r, held, s.Log.up.Load()), s.targets(r)
+			d.Rollout.HeldContent = heldOf(all, r.ID)
 		}
 	})
 	if !found {
 		return d, fmt.Errorf("%w: %s", rollout.ErrNoRollout, id)
 	}
 	return d, nil
+}
+
+func (s Service) heldContent() []fleet.HeldContent {
+	if s.Held == nil {
+		return nil
+	}
+	return s.Held()
 }
 
 // OrderRollout stores a command.

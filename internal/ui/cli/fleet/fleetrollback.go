@@ -134,8 +134,8 @@ func showFleetRollbacks(s *cli.Printer, p document.FleetRollbackPage) {
 	}
 	rows := [][]string{}
 	for _, r := range p.Rollbacks {
-		rows = append(rows, []string{r.Part, hubclient.Short(r.Held), hubclient.Short(r.Commit), render.Escape(r.By),
+		rows = append(rows, []string{r.Part, render.Escape(r.State), render.Escape(r.By),
 			s.Moment(r.At * int64(time.Second)), render.Escape(r.Reason)})
 	}
-	s.Style().Table(s.App.Stdout, []string{"PART", "HELD", "INSTEAD", "BY", "SINCE", "REASON"}, rows)
+	s.Style().Table(s.App.Stdout, []string{"PART", "STATE", "BY", "SINCE", "REASON"}, rows)
 }

@@ -70,7 +70,10 @@ func showRollouts(s *cli.Printer, p document.RolloutPage) {
 
 // phaseText returns the phase of a rollout, and whether its content is held.
 func phaseText(r document.Rollout) string {
-	if r.Held {
+	switch {
+	case r.HeldContent != nil:
+		return r.Phase + ", " + r.HeldContent.Text
+	case r.Held:
 		return r.Phase + ", held"
 	}
 	return r.Phase
@@ -126,8 +129,7 @@ func showRollout(s *cli.Printer, d document.RolloutDetail) {
 	s.Printf("\n")
 	s.Style().Table(s.App.Stdout, []string{"TARGET", "WAVE", "STATE", "GRANTED", "REASON"}, rows)
 	if r.Held {
-		s.Printf("\nThis content is not rolled out again until a newer commit replaces it, or: fettle rollout release %s\n",
-			r.ID)
+		s.Printf("\nThis content is held until a newer commit replaces it, or: fettle rollout release %s\n", r.ID)
 	}
 }
 

@@ -103,10 +103,6 @@ func copiesText(s *cli.Printer, p *fleet.Suspicion) string {
 
 func showTarget(s *cli.Printer, d document.TargetDetail) {
 	t := d.Target
-	top := ""
-	if d.Root != nil {
-		top = hubclient.RevisionText(d.Root)
-	}
 	pin := pinText(t.Pin)
 	if t.Pin != nil && t.Pin.Until > 0 {
 		pin += ", until " + s.Moment(t.Pin.Until*1e9)
@@ -129,7 +125,8 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		{Name: "clock", Value: hubclient.ClockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + hubclient.Parted(", ", s.Moment(d.Issued))},
 		{Name: "accepted", Value: orderText(t.Accepted)},
-		{Name: "root", Value: top},
+		{Name: "root", Value: hubclient.RevisionText(d.Root)},
+		{Name: "held", Value: hubclient.HeldText(d.Held)},
 		{Name: "run", Value: strconv.Itoa(t.Run) + hubclient.Parted(", changed ", s.Moment(t.Changed))},
 		{Name: "drift", Value: cli.Addresses(t.Drift)},
 		{Name: "enrolled", Value: s.Moment(d.Enrolled)},

@@ -11,6 +11,9 @@ import (
 
 // RevisionText is a revision in one line: commit, branch, and age.
 func RevisionText(r *fleet.Revision) string {
+	if r == nil {
+		return ""
+	}
 	return cli.JoinWords(Short(r.Commit), r.Subject, Parted("on ", r.Branch))
 }
 
@@ -41,3 +44,12 @@ func Applied(modules, behind int) string { return fmt.Sprintf("%d/%d", modules-b
 
 // DirectoryName is the name of a module for users.
 func DirectoryName(module string) string { return strings.TrimPrefix(module, "modules/") }
+
+// HeldText returns the held content of a target, one line for each part.
+func HeldText(all []fleet.HeldContent) string {
+	var lines []string
+	for _, h := range all {
+		lines = append(lines, strings.Join(h.Parts, ", ")+" "+h.Text)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -69,6 +69,9 @@ func newModuleShow(s *cli.Session) *cobra.Command {
 func showFleetModule(s *cli.Printer, d document.ModuleDetail) {
 	s.Printf("%s on %s: %s\n\n", hubclient.DirectoryName(d.Module.Module), render.Count(d.Module.Targets, "target"),
 		counts(d.Module.States))
+	for _, h := range d.Held {
+		s.Printf("%s\n\n", h.Text)
+	}
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {
 		rows = append(rows, []string{hubclient.Short(r.Commit), strconv.Itoa(r.Assigned), strconv.Itoa(r.Applied), r.Branch,
