@@ -38,6 +38,9 @@ func (v *View) rest(ctx context.Context) error {
 // shrink frees cached pages, and truncates the write-ahead log of SQLite. It skips pages that are
 // being read; all reports whether there were none.
 func (v *View) shrink(ctx context.Context) (all bool, err error) {
+	v.listing.Lock()
+	v.docs = nil
+	v.listing.Unlock()
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	ctx = context.WithoutCancel(ctx)

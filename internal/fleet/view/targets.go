@@ -44,16 +44,50 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 }
 
 // ByID returns all targets that the registry has, by ID.
+// The caller must not modify them.
 func (v *View) ByID(ctx context.Context, now time.Time) (map[fleet.TargetID]document.Target, error) {
-	all, err := v.targets(ctx, "", now)
+	v.listing.Lock()
+	defer v.listing.Unlock()
+	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, ""))
 	if err != nil {
-		return nil, err
+		return nil, v.unread(err)
 	}
-	out := make(map[fleet.TargetID]document.Target, len(all))
-	for _, t := range all {
+	defer rows.Close()
+	out, docs := make(map[fleet.TargetID]document.Target, len(v.docs)), make(map[string]keptRecord, len(v.docs))
+	for rows.Next() {
+		t, err := v.target(rows, now, func(doc sql.RawBytes) (fleet.Target, error) {
+			k, ok := v.docs[string(doc)]
+			if !ok {
+				var err error
+				if k.target, err = decoded(doc); err != nil {
+					return k.target, err
+				}
+				k.text = string(doc)
+			}
+			docs[k.text] = k
+			return k.target, nil
+		})
+		if err != nil {
+			return nil, v.unread(err)
+		}
 		out[t.ID] = t
 	}
-	return out, nil
+	v.docs = docs
+	return out, rows.Err()
+}
+
+// keptRecord is a decoded row of the table targets.
+type keptRecord struct {
+	text   string
+	target fleet.Target
+}
+
+// decoded decodes a row of the table targets.
+func decoded(doc sql.RawBytes) (t fleet.Target, err error) {
+	if err = json.Unmarshal(doc, &t); err != nil {
+		err = damaged(err)
+	}
+	return t, err
 }
 
 // ErrQuery is wrapped by errors about an invalid query.
@@ -150,7 +184,7 @@ func (v *View) targets(ctx context.Context, where string, now time.Time, args ..
 	defer rows.Close()
 	var out []document.Target
 	for rows.Next() {
-		t, err := v.target(rows, now)
+		t, err := v.target(rows, now, decoded)
 		if err != nil {
 			return nil, v.unread(err)
 		}
@@ -166,8 +200,10 @@ func (v *View) unread(err error) error {
 	return fmt.Errorf("cannot read the read model: %w", v.noted(err))
 }
 
-func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
-	var doc, withdrawn, said, failure string
+func (v *View) target(rows *sql.Rows, now time.Time,
+	decode func(sql.RawBytes) (fleet.Target, error)) (document.Target, error) {
+	var doc sql.RawBytes
+	var withdrawn, said, failure string
 	var seq int64
 	var k known
 	var t document.Target
@@ -178,9 +214,9 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	if err != nil {
 		return t, err
 	}
-	var stored fleet.Target
-	if err := json.Unmarshal([]byte(doc), &stored); err != nil {
-		return t, damaged(err)
+	stored, err := decode(doc)
+	if err != nil {
+		return t, err
 	}
 	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
 	t.Suspect = stored.Suspect

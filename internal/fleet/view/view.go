@@ -45,7 +45,9 @@ type View struct {
 	wished   []string
 	lists    map[int64][]listing
 	rows     map[int64]map[int64]row
-	sets     map[string]int64           // of modules, by their numbers
+	sets     map[string]int64 // of modules, by their numbers
+	listing  sync.Mutex
+	docs     map[string]keptRecord      // of the last call of ByID, by their text; needs the lock listing
 	same     map[*fleet.Assigned]shared // lists by the address of their first element, which this map keeps alive
 
 	mu          sync.Mutex

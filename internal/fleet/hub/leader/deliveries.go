@@ -7,12 +7,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 )
 
-// While a rollout is open, a leader decides again at least every rolloutInterval, and at most every
-// gatherTime because of reports.
+// While a rollout is open, a leader decides again at least every rolloutInterval. Because of reports, it decides at most
+// every gatherTime, and less often if a decision takes long: then it needs at most 1/costFactor of the time.
 const (
 	rolloutInterval = 2 * time.Second
 	gatherTime      = 250 * time.Millisecond
+	costFactor      = 20
 )
+
+// wait returns the time from a report to the decision. Further reports arrive meanwhile.
+func (d *deliveries) wait() time.Duration {
+	return min(max(gatherTime, costFactor*d.cost), rolloutInterval)
+}
 
 // errOutdated means that another hub changed the rollouts first. The leader decides again at once.
 var errOutdated = errors.New("another hub changed the rollouts")
@@ -21,6 +27,7 @@ var errOutdated = errors.New("another hub changed the rollouts")
 type deliveries struct {
 	began    int64 // seconds since 1970
 	observed rollouts.Observed
+	cost     time.Duration // of the last decision and computation
 	// changed is closed when a target reports. It is nil while no rollout is open.
 	changed <-chan struct{}
 }

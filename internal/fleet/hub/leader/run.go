@@ -16,6 +16,7 @@ import (
 func (t *term) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var next time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -24,14 +25,14 @@ func (t *term) run(ctx context.Context) error {
 		case <-timer.C:
 		case <-t.rollouts.changed:
 			t.rollouts.changed = nil
-			timer.Reset(gatherTime) // further reports arrive meanwhile
+			timer.Reset(min(t.rollouts.wait(), time.Until(next)))
 			continue
 		}
 		for _, e := range t.queue.take() {
 			t.state.Fold(e)
 		}
-		next, err := t.step(ctx)
-		if err != nil {
+		var err error
+		if next, err = t.step(ctx); err != nil {
 			if errors.Is(err, assignments.ErrDeposed) || ctx.Err() != nil {
 				return err
 			}
@@ -73,10 +74,12 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		return now, err
 	}
 	defer turn.End()
+	began := time.Now()
 	if in.Plan, err = t.plan(ctx, turn, in); err != nil {
 		return now, err
 	}
 	out := assign.Compute(in)
+	t.rollouts.cost = time.Since(began)
 	if out.Epoch > t.state.Epoch {
 		return now, t.begin(ctx, out.Epoch)
 	}
