@@ -64,6 +64,10 @@ type (
 		About
 		Gives[[]query.Strategy]
 	}
+	LocksQuery struct {
+		About
+		Gives[[]source.Lock]
+	}
 	EmptyGroupsQuery struct {
 		About
 		Gives[[]query.Target]

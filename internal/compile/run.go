@@ -119,6 +119,17 @@ func (r *Repository) Strategies() ([]query.Strategy, diag.List) {
 	return list, append(slices.Clone(r.ds), more...)
 }
 
+// Locks returns the locks that a repository declares, in the order of declaration.
+func Locks(tree repo.Tree) ([]source.Lock, diag.List) { return Open(tree).Locks() }
+
+// Locks is like the function Locks.
+func (r *Repository) Locks() ([]source.Lock, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	return query.Locks(r.program), slices.Clone(r.ds)
+}
+
 // Names returns the names of Targets, with their errors.
 func (r *Repository) Names() ([]string, diag.List) {
 	list, ds := r.Targets()

@@ -29,6 +29,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -57,7 +58,9 @@ type Hub struct {
 
 type compiler struct{}
 
-func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List)      { return compile.Targets(t) }
+func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
+func (compiler) Locks(t repo.Tree) ([]source.Lock, diag.List)    { return compile.Locks(t) }
+
 func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return compile.Strategies(t) }
 
 // Start starts a hub with an empty fleet, created an hour before Now. Everything is stored

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // writeDocument writes a description as JSON.
@@ -34,16 +35,32 @@ func readJSON(r *reader) []byte {
 
 // readStrategies checks that the names are unique and that the values are valid.
 func readStrategies(r *reader) []query.Strategy {
-	list := readDocument[[]query.Strategy](r)
+	return readNamed(r, "rollout", func(s query.Strategy) (string, error) { return s.Name, s.Valid() })
+}
+
+// readLocks checks that the names are unique and that the values are valid.
+func readLocks(r *reader) []source.Lock {
+	list := readNamed(r, "lock", func(l source.Lock) (string, error) { return l.Name, l.Valid() })
+	if len(list) > source.MaxLocks {
+		r.fail("%d locks", len(list))
+		return nil
+	}
+	return list
+}
+
+// readNamed reads a list. Each entry must be valid and have a name of its own.
+func readNamed[A any](r *reader, what string, check func(A) (string, error)) []A {
+	list := readDocument[[]A](r)
 	seen := map[string]bool{}
-	for _, s := range list {
-		if err := s.Valid(); err != nil {
-			r.fail("the rollout %q %v", s.Name, err)
+	for _, x := range list {
+		name, err := check(x)
+		if err != nil {
+			r.fail("the %s %q %v", what, name, err)
 		}
-		if seen[s.Name] {
-			r.fail("the rollout %q twice", s.Name)
+		if seen[name] {
+			r.fail("the %s %q twice", what, name)
 		}
-		seen[s.Name] = true
+		seen[name] = true
 	}
 	if r.err != nil {
 		return nil

@@ -39,6 +39,7 @@ func queries(r *compile.Repository, in compile.Input) []asked {
 		ofTarget(compile.GeneratorsQuery{Input: in}, (*compile.Repository).Generators, in),
 		ofAll(compile.TargetsQuery{}, (*compile.Repository).Targets),
 		ofAll(compile.StrategiesQuery{}, (*compile.Repository).Strategies),
+		ofAll(compile.LocksQuery{}, (*compile.Repository).Locks),
 		ofAll(compile.EmptyGroupsQuery{}, (*compile.Repository).EmptyGroups),
 		ofAll(compile.OwnKindsQuery{}, (*compile.Repository).OwnKinds),
 		ofAll(compile.LookupsQuery{}, (*compile.Repository).Lookups),

@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 )
@@ -140,6 +141,11 @@ func (c *Compiler) Targets(tree repo.Tree) ([]query.Target, diag.List) {
 // Strategies is compile.Strategies.
 func (c *Compiler) Strategies(tree repo.Tree) ([]query.Strategy, diag.List) {
 	return compile.Ask(c, compile.StrategiesQuery{About: compile.About{Tree: tree}})
+}
+
+// Locks is compile.Locks.
+func (c *Compiler) Locks(tree repo.Tree) ([]source.Lock, diag.List) {
+	return compile.Ask(c, compile.LocksQuery{About: compile.About{Tree: tree}})
 }
 
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the

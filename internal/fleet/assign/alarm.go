@@ -33,6 +33,7 @@ const (
 	RolloutHeld        AlarmKind = "rollout_held"        // targets lack content that is held
 	ExemptionRequested AlarmKind = "exemption_requested" // an exemption from windows waits for the approval of users
 	WindowsIgnored     AlarmKind = "windows_ignored"     // targets may change outside of their windows
+	LockOverdue        AlarmKind = "lock_overdue"        // targets did not release slots of a lock in time
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

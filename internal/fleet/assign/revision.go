@@ -29,8 +29,9 @@ type Contents struct {
 	Proofs map[string]fleet.Bundle
 	// Targets are the configurations by name, also of targets that are only enrolled.
 	Targets map[string]Configured
-	// Strategies are the strategies that the revision declares.
+	// Strategies and Locks are the strategies and locks that the revision declares.
 	Strategies []query.Strategy
+	Locks      []source.Lock
 }
 
 // Configured is the configuration of one target at one revision.

@@ -181,6 +181,9 @@ func (d *decision) find(owner string) int {
 func (a Answer) Explain(s State) string {
 	switch a.Refused {
 	case Full:
+		if s.Slots == 1 {
+			return fmt.Sprintf("the slot of the lock %s is taken", s.Name)
+		}
 		return fmt.Sprintf("all %d slots of the lock %s are taken", s.Slots, s.Name)
 	case Undeclared:
 		return fmt.Sprintf("the repository no longer declares the lock %s", s.Name)

@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -15,6 +16,7 @@ import (
 type Compiler interface {
 	Targets(tree repo.Tree) ([]query.Target, diag.List)
 	Strategies(tree repo.Tree) ([]query.Strategy, diag.List)
+	Locks(tree repo.Tree) ([]source.Lock, diag.List)
 }
 
 // Config contains the environment of a hub.

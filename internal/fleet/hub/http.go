@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
@@ -57,6 +58,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleRequests(t, h.requests)
 	api.HandleRequestPolicy(t, h.requests)
 	api.HandleCertificates(t, h.certificates)
+	api.HandleLocks(t, locks.Service{Of: h.locks})
 	return t
 }
 
@@ -138,6 +140,8 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeRevocations)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.repository.HookSecret, Poke: h.repository.Poke})
 	mux.HandleFunc("POST "+binaries.UploadPath, h.binaries.ServeUpload)
+	mux.HandleFunc("POST "+locks.PreRebootPath, h.locks.ServePreReboot)
+	mux.HandleFunc("POST "+locks.SteadyStatePath, h.locks.ServeSteadyState)
 	mux.Handle(content.Path, h.contents.Server)
 	mux.Handle(content.HistoryPath, h.contents.Histories)
 	mux.Handle("/", &api.Handler{Table: apiTable(h), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,

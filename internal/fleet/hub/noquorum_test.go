@@ -109,13 +109,14 @@ func (w *several) prepared() alone {
 	return alone{one: o, login: login.Secret, judge: withoutQuorum, values: map[string]string{
 		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1",
 		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
-		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
+		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze", "lock": "reboots",
 	}, bodies: map[string]any{
 		"POST /v1/exemptions":               document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
 		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},
 		"POST /v1/rollouts/{rollout}/order": document.RolloutRequest{Action: "pause"},
+		"POST /v1/locks/{lock}/release":     document.LockReleaseRequest{Owner: "web1", Reason: "fire"},
 		"POST /v1/users":                    document.UserRequest{Name: "ann", Roles: []string{"read"}},
 		"POST /v1/requests/policy":          document.RequestPolicyChange{What: fleet.RequestFreeze, Answer: fleet.Allow},
 		"POST /v1/backup/saved":             document.BackupSaved{At: 1},

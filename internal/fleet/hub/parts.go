@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/gates"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/leader"
+	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/repository"
@@ -53,6 +54,7 @@ type parts struct {
 	executors    *executors.Opener
 	leader       *leader.Leader
 	rollouts     *rollouts.Log
+	locks        *locks.Locks
 }
 
 // newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
@@ -72,7 +74,9 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.executors = executors.New(executors.Config{Exchange: c.exchange, Timeout: silenceFor, Trusted: p.targets.Trusted,
 		MissingHubs: func(ctx context.Context) error { return members.MissingHubs(ctx, c.members) }})
 	p.rollouts = rollouts.NewLog(c.records.Rollouts)
-	p.leader = newLeader(c, p.repository, p.rollouts)
+	p.locks = locks.New(locks.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
+		MayChange: c.members.MayChange, Trust: c.keyring.Trust, Trusted: p.targets.Trusted})
+	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
 	p.binaries = newBinaries(c)
 	return p
 }
@@ -124,11 +128,12 @@ func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.
 		Keys: c.keyring.SigningKeys, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
 }
 
-func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader {
+func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks) *leader.Leader {
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
 		Compile:    c.conf.Compile.Targets,
 		Strategies: c.conf.Compile.Strategies, Refollow: r.Refollow, Rollouts: l, Observed: c.view.Changed,
+		Locks: c.conf.Compile.Locks, DeclareLocks: s.Declare,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
 		},
@@ -138,6 +143,7 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log) *leader.Leader 
 		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return s.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return newAsker(c, l).Run(ctx) }}})
 }
 

@@ -34,6 +34,7 @@ func (h *Hub) forget(id fleet.TargetID) {
 		}()
 	}
 	go h.requests.Forget(id)
+	h.locks.Forget(id)
 	go h.targets.ForgetClaims(id)
 	h.targets.Forget(id)
 }

@@ -4,6 +4,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -11,6 +12,8 @@ import (
 type simCompiler struct{}
 
 func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
+
+func (simCompiler) Locks(t repo.Tree) ([]source.Lock, diag.List) { return compile.Locks(t) }
 
 func (simCompiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) {
 	return compile.Strategies(t)

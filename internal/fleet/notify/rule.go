@@ -29,7 +29,7 @@ func alarms() []assign.AlarmKind {
 		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
-		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored}
+		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are
@@ -39,7 +39,7 @@ func Events() []string {
 	for _, k := range []fleet.HubEventKind{fleet.TargetEnrolled, fleet.Approved, fleet.Labelled, fleet.Pinned,
 		fleet.Unpinned, fleet.TargetFrozen, fleet.TargetUnfrozen, fleet.TargetRetired, fleet.TargetRevoked,
 		fleet.RepositoryUpdated, fleet.JobChanged, fleet.LeaderChanged, fleet.RequestReceived, fleet.RequestPolicyChanged,
-		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted} {
+		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted, fleet.LockChanged} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran,

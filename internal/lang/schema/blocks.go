@@ -72,6 +72,8 @@ func otherBlocks() []Block {
 			Inside: []string{"validation"}},
 		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs(),
 			Inside: []string{"approval", "metric", "webhook"}},
+		{Name: "lock", Label: "name", Doc: "Slots for targets, granted by hubs: a limit for reboots and other work.",
+			Attrs: lockAttrs()},
 		{Name: "window", Label: "name", Doc: "A recurring time in which hubs may change targets, or must not.",
 			Attrs: windowAttrs()},
 	}
@@ -353,6 +355,18 @@ func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs its action"})
 	}
 	return attrs
+}
+
+func lockAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "slots", Type: cty.Number,
+			Doc: "how many targets can hold a slot at the same time, from 1 to 1000; default: 1"},
+		{Name: "lease", Type: cty.String,
+			Doc: "the longest time for which a target should hold a slot, from 10s to 30d; default: 30m"},
+		{Name: "on_expiry", Type: cty.String, OneOf: []string{"keep", "free"},
+			Doc: "whether a slot stays taken after its lease, or becomes free; default: keep"},
+		docAttr(),
+	}
 }
 
 func windowAttrs() []kind.Attr {

@@ -75,8 +75,8 @@ func (p Part) top() Block {
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "action", "command", "enrolled", "lookup", "policy", "role", "rollout",
-		"ssh", "target", "target_group"), Attrs: topAttrs()}
+	return Block{Inside: append(moduleBlocks(), "action", "command", "enrolled", "lock", "lookup", "policy", "role",
+		"rollout", "ssh", "target", "target_group", "window"), Attrs: topAttrs()}
 }
 
 // moduleBlocks returns the blocks, except states, that modules and the top can contain.

@@ -198,10 +198,20 @@ type Selector struct {
 	Labels map[string][]string      // any of the values; nil: any
 }
 
-// Deliveries describe when a hub gives changes to targets. Both lists are in the order of declaration.
+// Deliveries describe when a hub gives changes and slots to targets. The lists are in the order of declaration.
 type Deliveries struct {
 	Strategies []*Strategy
 	Windows    []*Window
+	Locks      []*Lock
+}
+
+// Lock is a lock block: an object of the hubs with slots for targets.
+type Lock struct {
+	Name     string
+	Slots    int
+	Lease    int64  // seconds
+	OnExpiry string // keep or free
+	Range    diag.Range
 }
 
 // Window is a window block: a recurring time in which hubs may change targets, or must not.

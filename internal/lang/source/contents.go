@@ -83,6 +83,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		rolloutBlock{ps, &Strategy{}}.read(b)
 	case "window":
 		windowBlock{rolloutBlock{parser: ps}}.read(b)
+	case "lock":
+		lockBlock{rolloutBlock{parser: ps}}.read(b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
 	case "ssh":

@@ -38,6 +38,9 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "window":
 		return "Window inside a module",
 			"A window is for targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "lock":
+		return "Lock inside a module",
+			"A lock is for targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":
 		return "Policy inside a module",
 			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."

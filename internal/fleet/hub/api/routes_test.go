@@ -77,6 +77,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/exemptions/{exemption}/approve", "/v1/exemptions/e1/approve", `{}`},
 	{"POST /v1/exemptions/{exemption}/end", "/v1/exemptions/e1/end", `{"reason":"done"}`},
 	{"GET /v1/rollbacks", "/v1/rollbacks", ""},
+	{"GET /v1/locks", "/v1/locks", ""},
+	{"POST /v1/locks/{lock}/release", "/v1/locks/reboots/release", `{"owner":"web1","reason":"it is off"}`},
 	{"POST /v1/rollbacks", "/v1/rollbacks", `{"part":"web","to":"stable","reason":"it is slow"}`},
 	{"POST /v1/rollbacks/release", "/v1/rollbacks/release", `{"part":"all"}`},
 	{"POST /v1/binaries", "/v1/binaries",

@@ -64,6 +64,9 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	if c.Strategies, ds = conf.Strategies(whole); ds.Err() != nil {
 		return ds.Err()
 	}
+	if c.Locks, ds = conf.Locks(whole); ds.Err() != nil {
+		return ds.Err()
+	}
 	belong, alike := make(map[string]view.Memberships, len(all)), map[string]view.Memberships{}
 	for _, t := range all {
 		key := fmt.Sprintf("%q%q", t.Roles, t.Groups)

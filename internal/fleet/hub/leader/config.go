@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -64,11 +65,13 @@ type Config struct {
 	// Ready returns the targets on which a module is ready as assigned.
 	Ready    func(ctx context.Context, module string) (map[fleet.TargetID]bool, error)
 	Observed func() <-chan struct{}
-	// Compile returns the targets of a tree, and Strategies its strategies of rollouts. SetMemberships gets
-	// the roles and groups of the targets.
+	// Compile returns the targets of a tree, Strategies its strategies of rollouts, and Locks its locks.
+	// SetMemberships gets the roles and groups of the targets, and DeclareLocks the locks of the branch of the fleet.
 	Compile        func(repo.Tree) ([]query.Target, diag.List)
 	Strategies     func(repo.Tree) ([]query.Strategy, diag.List)
+	Locks          func(repo.Tree) ([]source.Lock, diag.List)
 	SetMemberships func(map[string]view.Memberships)
+	DeclareLocks   func([]source.Lock)
 	// UnlessDismissed returns a context that also ends when this hub is retired.
 	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)
 	// Refollow is called when other commits of the repository become necessary.

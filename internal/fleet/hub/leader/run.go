@@ -99,6 +99,9 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	t.progress.made(time.Now())
 	t.alarms.offer(out.Alarms)
 	t.computed(out)
+	if head, ok := in.Revisions[in.Refs[in.Branch].Commit]; ok && head.Error == "" {
+		t.DeclareLocks(head.Locks)
+	}
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
 		next = time.Unix(out.Next, 0)

@@ -57,13 +57,8 @@ func New(c Config) *Locks {
 		limiter: limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst}}
 }
 
-// Errors of requests.
-var (
-	// ErrUnknown is in the chain of the error if no such lock is declared.
-	ErrUnknown = errors.New("the fleet has no such lock")
-	// ErrNotHeld is in the chain of the error if the owner neither holds a slot nor lost it.
-	ErrNotHeld = errors.New("the owner has no slot of this lock")
-)
+// ErrUnknown is in the chain of the error if no such lock is declared.
+var ErrUnknown = errors.New("the fleet has no such lock")
 
 // RefusedError is the error of a request for a slot that is not granted now.
 type RefusedError struct {

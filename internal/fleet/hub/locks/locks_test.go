@@ -54,7 +54,7 @@ func TestDeclaredLocks(t *testing.T) {
 	mustAcquire(t, s, "web1")
 	refused := (*RefusedError)(nil)
 	if _, err := s.Acquire(t.Context(), "reboots", "web2"); !errors.As(err, &refused) ||
-		!strings.Contains(err.Error(), "all 1 slots of the lock reboots are taken") {
+		!strings.Contains(err.Error(), "the slot of the lock reboots is taken") {
 		t.Errorf("a full lock: %v", err)
 	}
 	declare(t, s, reboots(2))
@@ -71,7 +71,7 @@ func TestDeclaredLocks(t *testing.T) {
 	}
 	declare(t, s)
 	bustest.Await(t, "the lock remains", func() bool { return len(s.Records.Locks.Values()) == 0 })
-	for _, want := range []string{"declared with 1 slots", "declared with 2 slots", "no longer declared",
+	for _, want := range []string{"declared with 1 slot and", "declared with 2 slots", "no longer declared",
 		"hub hub1: lock reboots: slot acquired", "kim: lock reboots: the slot was released by order of a user: it is gone"} {
 		if got := texts(t, s); !strings.Contains(got, want) {
 			t.Errorf("no event %q in\n%s", want, got)
@@ -155,7 +155,7 @@ func TestLockOfANewerVersion(t *testing.T) {
 	if _, err := s.Acquire(t.Context(), "reboots", "web1"); err == nil || !strings.Contains(err.Error(), "format") {
 		t.Errorf("%v", err)
 	}
-	s.Declare([]coordination.Definition{reboots(1)})
+	s.declared.set([]coordination.Definition{reboots(1)})
 	if err := s.tidy(t.Context()); err == nil {
 		t.Error("no error for a lock of a newer version")
 	}

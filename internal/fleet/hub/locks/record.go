@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/hub/events"
@@ -36,7 +37,8 @@ func describe(l coordination.State, c coordination.Change) string {
 	taken := fmt.Sprintf("%d of %d slots are taken", len(l.Holders), l.Slots)
 	switch c.Kind {
 	case coordination.Defined:
-		return fmt.Sprintf("lock %s: declared with %d slots and a lease of %s", l.Name, l.Slots, l.Lease)
+		return fmt.Sprintf("lock %s: declared with %s and a lease of %s", l.Name, slots(l.Slots),
+			duration.Text(l.Lease))
 	case coordination.Removed:
 		return fmt.Sprintf("lock %s: no longer declared", l.Name)
 	case coordination.Acquired:
@@ -49,6 +51,13 @@ func describe(l coordination.State, c coordination.Change) string {
 	}
 	return fmt.Sprintf("lock %s: the lease ended at %s without a release; the slot is free", l.Name,
 		moment(c.Holder.Expires))
+}
+
+func slots(n int) string {
+	if n == 1 {
+		return "1 slot"
+	}
+	return fmt.Sprint(n, " slots")
 }
 
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

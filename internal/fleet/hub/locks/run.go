@@ -9,10 +9,22 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // Declare sets the locks that the repository declares. Run stores them.
-func (s *Locks) Declare(all []coordination.Definition) { s.declared.set(all) }
+func (s *Locks) Declare(all []source.Lock) {
+	var out []coordination.Definition
+	for _, l := range all {
+		out = append(out, coordination.Definition{Name: l.Name, Slots: l.Slots,
+			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry)})
+	}
+	s.declared.set(out)
+}
+
+// Forget removes the limits of a target that left the fleet. Its slots stay taken: the reason may be that the host
+// is broken.
+func (s *Locks) Forget(id fleet.TargetID) { s.limiter.Forget(id) }
 
 // tidyEvery is the time between two checks of all leases.
 const tidyEvery = 15 * time.Second

@@ -43,7 +43,7 @@ func reboots(slots int) coordination.Definition {
 // declare declares locks at once.
 func declare(t *testing.T, s *Locks, all ...coordination.Definition) {
 	t.Helper()
-	s.Declare(all)
+	s.declared.set(all)
 	if err := s.tidy(t.Context()); err != nil {
 		t.Fatal(err)
 	}

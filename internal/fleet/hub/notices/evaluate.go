@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/view"
@@ -236,5 +237,5 @@ func (n *Notifier) seenEvents(ctx context.Context, r document.Notification, has 
 // AlarmsNow returns the last alarms of the leader, and the alarms that this hub detects itself.
 func (n *Notifier) AlarmsNow() []assign.Alarm {
 	all, _, _ := n.Records.Alarms.Get(records.AlarmsKey)
-	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), all)
+	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()), all)
 }

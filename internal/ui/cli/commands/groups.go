@@ -12,6 +12,7 @@ import (
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/cli/locks"
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
@@ -49,7 +50,7 @@ func ofFleet(hub *fleetcmd.Hub) cli.Group {
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
-		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
+		locks.NewLock, fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }
 

@@ -63,6 +63,7 @@ func documents() map[string]any {
 		document.ExemptionPageFormat:     document.ExemptionPage{},
 		document.FleetRollbackPageFormat: document.FleetRollbackPage{},
 		"fettle.rolloutplan/1":           preview.RolloutPlanDoc{},
+		document.LockPageFormat:          document.LockPage{},
 	}
 }
 

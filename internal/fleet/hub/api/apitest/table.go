@@ -53,6 +53,7 @@ func Table(b Backend) *api.Table {
 	api.HandleRolloutPlans(t, Rollouts{})
 	api.HandleFleetRollbacks(t, FleetRollbacks{})
 	api.HandleExemptions(t, Exemptions{})
+	api.HandleLocks(t, Locks{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)

@@ -1,0 +1,83 @@
+package locks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/coordination"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// Service answers requests of users about locks. It implements api.Locks.
+type Service struct{ Of *Locks }
+
+// Locks returns all locks, sorted by name.
+func (s Service) Locks(context.Context) ([]document.Lock, error) {
+	now, out := s.Of.Now(), []document.Lock{}
+	for _, l := range s.Of.Records.Locks.Values() {
+		out = append(out, s.describe(l.State, now))
+	}
+	return out, nil
+}
+
+func (s Service) describe(l coordination.State, now time.Time) document.Lock {
+	d := document.Lock{Name: l.Name, Slots: l.Slots, Taken: len(l.Holders), Lease: int64(l.Lease),
+		OnExpiry: string(l.OnExpiry), Undeclared: l.Undeclared, Holders: []document.LockHolder{}}
+	if opens := s.Of.restored() + l.Lease.Milliseconds(); s.Of.restored() > 0 && now.UnixMilli() < opens {
+		d.Opens = time.UnixMilli(opens).UnixNano()
+	}
+	for _, h := range l.Holders {
+		state := document.SlotHeld
+		if h.Overdue(now.UnixMilli()) {
+			state = document.SlotOverdue
+		}
+		d.Holders = append(d.Holders, s.holder(h, state))
+	}
+	for _, h := range l.Lost {
+		d.Holders = append(d.Holders, s.holder(h, document.SlotLost))
+	}
+	return d
+}
+
+func (s Service) holder(h coordination.Holder, state document.LockHolderState) document.LockHolder {
+	t, _, _ := s.Of.Records.Targets.Get(h.Owner)
+	return document.LockHolder{Target: fleet.TargetID(h.Owner), Name: t.Name, Token: h.Token, State: state,
+		Since: time.UnixMilli(h.Since).UnixNano(), Expires: time.UnixMilli(h.Expires).UnixNano()}
+}
+
+// ReleaseSlot releases the slot of a target by order of a user.
+func (s Service) ReleaseSlot(ctx context.Context, by access.Principal, lock string,
+	r document.LockReleaseRequest) error {
+	if len(r.Reason) > coordination.MaxReason {
+		return &api.Refusal{Status: api.BadRequest, Hint: "Shorten the reason",
+			Why: fmt.Sprintf("cannot use a reason of %d bytes: the maximum is %d", len(r.Reason), coordination.MaxReason)}
+	}
+	state, _, err := s.Of.read(ctx, lock)
+	if errors.Is(err, ErrUnknown) && coordination.CheckName(lock) == nil {
+		err = cmp.Or(s.Of.Records.Locks.Absent(ctx, lock), err) // without a majority, reads can be outdated
+	}
+	if errors.Is(err, ErrUnknown) {
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the lock %.80q", lock),
+			Hint: "List the locks: fettle lock list"}
+	}
+	if err != nil {
+		return err
+	}
+	for _, h := range slices.Concat(state.Holders, state.Lost) {
+		if t, _, _ := s.Of.Records.Targets.Get(h.Owner); h.Owner == r.Owner || t.Name == r.Owner {
+			_, _, err := s.Of.decide(ctx, lock,
+				coordination.Event{Kind: coordination.Release, Owner: h.Owner, Token: h.Token}, order{by.Name, r.Reason})
+			return err
+		}
+	}
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("%.80q holds no slot of the lock %s", r.Owner, lock),
+		Hint: "List the holders: fettle lock list"}
+}

@@ -1,0 +1,145 @@
+// Package locks has the commands for locks of a fleet.
+//
+//	fettle lock list
+//	fettle lock release reboots web1 --reason 'web1 is broken and stays off'
+package locks
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/duration"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+)
+
+// NewLock builds the command lock, for slots that targets hold.
+func NewLock(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lock",
+		Short: "Slots of locks, such as for reboots",
+		Long: `Shows the locks that the repository declares, and the targets that hold their
+slots. Hosts acquire and release slots with the FleetLock protocol, for example
+before and after a reboot: docs/coordination.md.`,
+		Example: "  fettle lock list\n  fettle lock release reboots web1 --reason 'web1 is broken and stays off'",
+		Args:    cli.Args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newLockList(s), newLockRelease(s))
+	return c
+}
+
+func newLockList(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the locks and the targets that hold their slots",
+		Example: "  fettle lock list\n  fettle lock list --watch",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Locks(), showLocks)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func showLocks(s *cli.Printer, p document.LockPage) {
+	if len(p.Locks) == 0 {
+		s.Printf("The repository declares no locks. See docs/coordination.md\n")
+		return
+	}
+	for i, l := range p.Locks {
+		if i > 0 {
+			s.Printf("\n")
+		}
+		showLock(s, l)
+	}
+}
+
+func showLock(s *cli.Printer, l document.Lock) {
+	s.Printf("%s: %d of %d slots are taken%s\n", l.Name, l.Taken, l.Slots, lockNote(s, l))
+	if len(l.Holders) == 0 {
+		return
+	}
+	rows, overdue, lost := [][]string{}, "", ""
+	for _, h := range l.Holders {
+		name := cmp.Or(h.Name, string(h.Target))
+		left := h.Expires - s.App.Now().UnixNano()
+		text := "has a slot, " + about(left) + " left"
+		switch h.State {
+		case document.SlotOverdue:
+			text, overdue = "overdue for "+about(-left)+", keeps its slot", cmp.Or(overdue, name)
+		case document.SlotLost:
+			text, lost = "lost its slot, "+about(-left)+" ago", cmp.Or(lost, name)
+		}
+		rows = append(rows, []string{name, text, s.Moment(h.Since), s.Moment(h.Expires)})
+	}
+	s.Style().Table(s.App.Stdout, []string{"TARGET", "STATE", "SINCE", "END OF LEASE"}, rows)
+	if overdue != "" {
+		s.Printf("%s did not release its slot in time. If it is done or stays off: fettle lock release %s %s --reason WHY\n",
+			overdue, l.Name, overdue)
+	}
+	if lost != "" {
+		s.Printf("%s did not release its slot in time, so others can take it. To remove this note: fettle lock release %s %s"+
+			" --reason WHY\n", lost, l.Name, lost)
+	}
+}
+
+// lockNote returns the reason for which a lock grants no slots, or "".
+func lockNote(s *cli.Printer, l document.Lock) string {
+	switch {
+	case l.Undeclared:
+		return "; the repository no longer declares this lock, so it grants none"
+	case l.Opens > 0:
+		return fmt.Sprintf("; the fleet was restored from a backup, so it grants none until %s", s.Moment(l.Opens))
+	case l.Taken > l.Slots:
+		return "; the repository reduced the number, so it grants none until fewer are taken"
+	}
+	return "; lease " + duration.Text(time.Duration(l.Lease))
+}
+
+// about returns a length of time in ns without fractions of seconds.
+func about(ns int64) string { return duration.Text(time.Duration(max(ns, 0)).Truncate(time.Second)) }
+
+func newLockRelease(s *cli.Session) *cobra.Command {
+	var r document.LockReleaseRequest
+	yes := false
+	c := &cobra.Command{
+		Use:   "release LOCK TARGET",
+		Short: "Release the slot of a target that cannot release it",
+		Long: `Releases the slot of a target, so that another target can take it. The target is
+not told. First make sure that it has finished its work, or that it stays off:
+otherwise more targets than the lock allows can work at the same time.`,
+		Example: "  fettle lock release reboots web1 --reason 'web1 is broken and stays off'",
+		Args:    cli.Args(2, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			if r.Reason == "" {
+				return cli.Refuse("Add --reason WHY", "cannot release a slot without a reason")
+			}
+			r.Owner = a[1]
+			question := fmt.Sprintf("Release the slot of %s, so that another target can take it?", r.Owner)
+			if err := cli.AskBefore(c.Context(), s, yes, question); err != nil {
+				return err
+			}
+			hub, err := hubclient.HubOf(s.Printer)
+			if err != nil {
+				return err
+			}
+			d, err := client.Call(c.Context(), hub, route.ReleaseLock(), route.LockName{Lock: a[0]}, r)
+			if err != nil {
+				return err
+			}
+			return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
+		},
+	}
+	cli.YesFlag(c, &yes)
+	cli.ReasonFlag(c, &r.Reason)
+	return c
+}
