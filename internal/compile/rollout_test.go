@@ -20,6 +20,15 @@ rollout "careful-web" {
     size            = 1
     max_unavailable = 2
     bake            = "10m"
+    compare "latency" {
+      url        = "https://prometheus.example.org:9090"
+      query      = "latency"
+      label      = "host"
+      worse      = "lower"
+      min_sample = 7
+      max_ratio  = 1.5
+      margin     = 2
+    }
   }
   wave "site" {
     labels = { site = ["a", "b"] }
@@ -101,6 +110,12 @@ func allGates() []source.Gate {
 		{Name: "pipeline", Type: "webhook", Interval: 30, Count: 1, ErrorLimit: 4}}
 }
 
+func comparison() source.Gate {
+	ratio, margin := 1.5, 2.0
+	return source.Gate{Name: "latency", Type: "compare", URL: "https://prometheus.example.org:9090", Query: "latency",
+		Label: "host", Worse: "lower", MinSample: 7, MaxRatio: &ratio, Margin: &margin, Interval: 60, Count: 1, ErrorLimit: 4}
+}
+
 // TestWrongGates: an error names the line, and suggests a name.
 func TestWrongGates(t *testing.T) {
 	for text, want := range map[string]string{
@@ -135,7 +150,8 @@ func TestStrategiesHaveTheirTargets(t *testing.T) {
 		{Name: "careful-web", MaxFailed: "3", MaxSilent: "5%", MinReady: "90%", MinCoverage: "60%", MinReadyTime: 20,
 			ProgressDeadline: 1200, SilentAfter: 360, WaveTimeout: 48 * 3600, OnBreach: "pause",
 			SpreadLabel: "rack", SpreadMax: 2, Rate: 30, Waves: []query.StrategyWave{
-				{Name: "canary", Selected: []string{"canary1"}, Size: "1", MaxUnavailable: "2", Bake: 600},
+				{Name: "canary", Selected: []string{"canary1"}, Size: "1", MaxUnavailable: "2", Bake: 600,
+					Gates: []source.Gate{comparison()}},
 				{Name: "site", Selected: []string{"web1"}, Size: "10%", MaxUnavailable: "25%"},
 				{Name: "both", Selected: []string{"web1", "web2"}, MaxUnavailable: "25%"},
 				{Name: "rest", All: true, MaxUnavailable: "10%", Gates: allGates()}}},

@@ -351,7 +351,7 @@ func blockText(b schema.Block, attr string) string {
 		return "variable \"x\" {\n" + text + "}\n"
 	case "param":
 		return "action \"x\" {\ncommand = [\"true\"]\n" + text + "}\n"
-	case "approval", "metric", "webhook":
+	case "approval", "compare", "metric", "webhook":
 		return fmt.Sprintf("rollout \"r\" {\n  wave \"w\" {\n%s \"x\" { %s }\n}\n}\n", b.Name, attr)
 	case "wave", "after":
 		return "rollout \"x\" {\n" + text + "}\n"

@@ -38,9 +38,9 @@ type Rollout struct {
 type RolloutGate struct {
 	Wave   string `json:"wave"`
 	Name   string `json:"name"`
-	Type   string `json:"type"`              // approval, metric or webhook
+	Type   string `json:"type"`              // approval, compare, metric or webhook
 	DryRun bool   `json:"dry_run,omitempty"` // its verdicts have no effect
-	State  string `json:"state"`             // pending, waits, passed, failed, error, late
+	State  string `json:"state"`             // pending, waits, passed, failed, error, none, late
 	// Passes of the necessary Need verdicts or approvals exist. Errors are in succession.
 	Passes    int            `json:"passes"`
 	Need      int            `json:"need"`

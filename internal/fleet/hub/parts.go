@@ -151,6 +151,10 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks)
 func newAsker(c *core, l *rollouts.Log) *gates.Asker {
 	return &gates.Asker{Rollouts: l, Now: c.now, Warn: c.warn,
 		Sender: &notify.Sender{Files: c.conf.Files, Dir: c.dir(notices.Directory)},
+		Name: func(id rollout.ID) string {
+			t, _, _ := c.records.Targets.Get(string(id))
+			return t.Name
+		},
 		Record: func(ctx context.Context, all []rollout.Event) { rollouts.Record(ctx, c.events, all) }}
 }
 

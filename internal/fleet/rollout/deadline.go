@@ -14,7 +14,7 @@ import (
 func (r *Rollout) Deadline(g Gate, up int64) int64 {
 	s := r.GateState(r.Wave, g.Name)
 	timeout := r.timeout(g)
-	if r.Phase != Active || r.Settled == 0 || timeout == 0 || g.DryRun || g.Passed(s, r.Need(g)) {
+	if r.Phase != Active || r.Settled == 0 || timeout == 0 || g.DryRun || r.Void(r.Wave, g) || g.Passed(s, r.Need(g)) {
 		return 0
 	}
 	return max(r.Settled, r.resumed, s.Lapsed, up) + timeout

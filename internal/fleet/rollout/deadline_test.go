@@ -14,7 +14,8 @@ func (f *fleet) deadlines(log []rollout.Event) {
 		if e.Kind == rollout.Paused && e.Gate != "" {
 			before := slices.Concat(f.log, log[:i])
 			g, since, _ := f.waited(before, e.Rollout, e.Gate)
-			if f.now-since < g.Timeout || g.DryRun || f.hasPassed(before, e.Rollout, g) {
+			if f.now-since < g.Timeout || g.DryRun || f.hasPassed(before, e.Rollout, g) ||
+				!compared(before, e.Rollout, e.Wave, g) {
 				f.tell("%s pauses because of the gate %s, which waits since %d of %d", e.Rollout, e.Gate, since, f.now)
 			}
 		}
@@ -24,7 +25,7 @@ func (f *fleet) deadlines(log []rollout.Event) {
 		for _, declared := range r.Gates(r.Wave) {
 			g, since, changed := f.waited(all, r.ID, declared.Name)
 			if active := r.Phase == rollout.Active && r.Settled > 0 && !f.resync && !g.DryRun; active &&
-				f.now-max(since, changed) > g.Timeout && !f.hasPassed(all, r.ID, g) {
+				f.now-max(since, changed) > g.Timeout && !f.hasPassed(all, r.ID, g) && compared(all, r.ID, r.Wave, g) {
 				f.tell("%s does not pause, and the gate %s waits since %d of %d", r.ID, g.Name, since, f.now)
 			}
 		}

@@ -60,9 +60,9 @@
 //
 // # Gates
 //
-// A gate is a condition for the end of a wave: an approval, a metric, or the verdict of another program. It only
-// returns verdicts, and the rollout acts on them. The hub obtains the verdicts of State.Due, and orders them with
-// ToJudge.
+// A gate is a condition for the end of a wave: an approval, a metric, a comparison, or the verdict of another program.
+// It only returns verdicts, and the rollout acts on them. The hub obtains the verdicts of State.Due, and orders them
+// with ToJudge.
 //
 //   - Verdicts count for one rollout, one wave and one bake time. If the bake time begins again, because a member
 //     failed meanwhile, the gates must pass again. So must gates whose failure or errors an operator accepted.
@@ -71,6 +71,8 @@
 //     hub, and when the gate no longer passes.
 //   - A failure beyond the limit of the gate is a breach. Errors in succession beyond the limit pause the rollout:
 //     a gate that cannot be asked proves nothing.
+//   - A comparison needs members that are ready with the change, and members of later waves. With too few values, its
+//     verdict is None, and it waits. If no member of a later wave is left, it has no effect.
 //   - The gates of a wave without members count if a later wave has members.
 //   - A user counts once at an approval. If the author must not count, and is not known as a user of the hub,
 //     one user more must approve. A target that joins later gets the change by the same approvals: it has the approved

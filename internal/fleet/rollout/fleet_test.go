@@ -122,6 +122,7 @@ func (f *fleet) step(seconds int64) {
 	log := f.s.Decide(w, f.now)
 	f.judge(log)
 	f.deadlines(log)
+	f.sides()
 	f.log = append(f.log, log...)
 	f.held(w)
 	f.freed(w)

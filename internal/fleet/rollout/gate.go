@@ -8,6 +8,7 @@ const (
 	ApprovalGate GateType = "approval" // users approve
 	MetricGate   GateType = "metric"   // the hub queries a value
 	WebhookGate  GateType = "webhook"  // another program decides
+	CompareGate  GateType = "compare"  // the hub compares targets with the change and targets without it
 )
 
 // Gate is a condition for the end of a wave. All times are in seconds.
@@ -33,6 +34,13 @@ type Gate struct {
 	Max    *float64 `json:"max,omitempty"`
 	Secret string   `json:"secret,omitempty"`
 	Token  string   `json:"token,omitempty"`
+	// A comparison uses the samples of Query whose Label names a target, at least MinSample of each side. Values with the
+	// change may be worse by the factor MaxRatio and by Margin. Larger values are worse, or smaller ones with Lower.
+	Label     string  `json:"label,omitempty"`
+	Lower     bool    `json:"lower,omitempty"`
+	MinSample int     `json:"min_sample,omitempty"`
+	MaxRatio  float64 `json:"max_ratio,omitempty"`
+	Margin    float64 `json:"margin,omitempty"`
 	// Count verdicts must be pass. The first one is obtained after InitialDelay, the next ones each Interval, until the
 	// wave ends. More than FailureLimit failures, or more than ErrorLimit errors in succession, have an effect.
 	InitialDelay int64 `json:"initial_delay,omitempty"`
@@ -51,7 +59,13 @@ const (
 	Fail    Verdict = "fail"
 	Unclear Verdict = "error"   // it has no result, for example because a program cannot be reached
 	Later   Verdict = "pending" // another program will report the verdict
+	None    Verdict = "none"    // the values do not suffice yet
 )
+
+// known reports whether there is a verdict. Only the hub may return Later and None.
+func (v Verdict) known(hub bool) bool {
+	return v == Pass || v == Fail || v == Unclear || hub && (v == Later || v == None)
+}
 
 // Approval is the consent of a user.
 type Approval struct {

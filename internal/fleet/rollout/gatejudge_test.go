@@ -56,6 +56,8 @@ func (a *answers) count(v rollout.Verdict) {
 		a.errors = 0
 	case rollout.Unclear:
 		a.errors++
+	case rollout.None:
+		a.errors = 0
 	}
 }
 
@@ -75,7 +77,7 @@ func (f *fleet) passed(log []rollout.Event, e rollout.Event) {
 		if g.Type == rollout.ApprovalGate {
 			enough = !a.rejected && f.approvals(plan, g, a) >= g.Need
 		}
-		if !g.DryRun && !enough {
+		if !g.DryRun && !enough && compared(log, e.Rollout, wave, g) {
 			f.tell("the wave %d of %s ended, and the gate %s has %+v", wave, e.Rollout, g.Name, a)
 		}
 	}

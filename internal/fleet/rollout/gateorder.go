@@ -96,7 +96,7 @@ func (r *Rollout) counts(g Gate, c Command) error {
 // mayJudge returns an error if a verdict would not count now. A failure counts in the whole wave.
 func (r *Rollout) mayJudge(c Command) error {
 	switch {
-	case c.Verdict != Pass && c.Verdict != Fail && c.Verdict != Unclear && (c.Verdict != Later || c.Period == 0):
+	case !c.Verdict.known(c.Period > 0):
 		return fmt.Errorf("there is no verdict %q, use pass, fail or error", c.Verdict)
 	case c.Period > 0 && c.Period != r.Period:
 		return errors.New("the verdict is about an earlier bake time")

@@ -13,9 +13,11 @@ func randomGates(rt *rapid.T) (out []rollout.Gate) {
 	errs := rollout.Gate{Name: "errors", Type: rollout.MetricGate, URL: "http://metrics", Count: 2, Interval: 5,
 		FailureLimit: 1, ErrorLimit: 1}
 	tests := rollout.Gate{Name: "tests", Type: rollout.WebhookGate, Count: 1}
+	other := errs
+	other.Name, other.Type, other.Count, other.MinSample = "other", rollout.CompareGate, 1, 1
 	dry := errs
 	dry.Name, dry.DryRun = "dry", true
-	for _, g := range []rollout.Gate{board, author, errs, tests, dry} {
+	for _, g := range []rollout.Gate{board, author, errs, tests, other, dry} {
 		g.Timeout = rapid.SampledFrom([]int64{0, 0, 100, 500}).Draw(rt, "timeout")
 		if rapid.IntRange(0, 7).Draw(rt, g.Name) == 0 {
 			out = append(out, g)
@@ -51,7 +53,7 @@ func (f *fleet) decideGates(rt *rapid.T) {
 		switch c.Action = rollout.ToJudge; {
 		case g.Type != rollout.ApprovalGate:
 			c.Verdict = rapid.SampledFrom([]rollout.Verdict{rollout.Pass, rollout.Pass, rollout.Pass, rollout.Fail,
-				rollout.Unclear, rollout.Later}).Draw(rt, "verdict")
+				rollout.Unclear, rollout.Later, rollout.None}).Draw(rt, "verdict")
 			// A command without a period counts in the present one.
 			if c.Period = r.Period; rapid.IntRange(0, 3).Draw(rt, "stale") == 0 && r.Period > 1 {
 				c.Period, c.Why = r.Period-1, "stale"

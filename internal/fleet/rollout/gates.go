@@ -11,6 +11,7 @@ func (t *turn) judgeGates(r *Rollout) {
 		case r.Phase != Active || g.DryRun:
 		case g.Failed(s):
 			t.add(r, Event{Kind: Breached, Reaction: r.Plan.Strategy.OnBreach, Why: g.failure(r, s)})
+		case r.Void(r.Wave, g):
 		case g.unclear(s):
 			t.add(r, Event{Kind: Paused, Wave: r.Wave,
 				Why: fmt.Sprintf("the gate %s of the wave %s has no result: %s", g.Name, r.Plan.Waves[r.Wave].Name, s.Why)})
@@ -52,15 +53,24 @@ type Due struct {
 	Wave    int
 	Period  int  // of the bake time for which it counts
 	Passed  bool // a further pass changes nothing
+	State   GateState
+	// With and Without are the targets of a comparison.
+	With, Without []ID
 }
 
 // Due returns the verdicts that the hub must obtain now.
 func (s *State) Due(now int64) (out []Due) {
 	for _, r := range s.Open() {
 		for _, g := range r.Gates(r.Wave) {
-			if r.Phase == Active && r.Settled > 0 && g.due(r.GateState(r.Wave, g.Name), r.Settled, now) {
-				out = append(out, Due{r.ID, r.Plan, g, r.Wave, r.Period, g.Passed(r.GateState(r.Wave, g.Name), 0)})
+			s := r.GateState(r.Wave, g.Name)
+			if r.Phase != Active || r.Settled == 0 || !g.due(s, r.Settled, now) || r.Void(r.Wave, g) {
+				continue
 			}
+			d := Due{Rollout: r.ID, Plan: r.Plan, Gate: g, Wave: r.Wave, Period: r.Period, Passed: g.Passed(s, 0), State: s}
+			if g.Type == CompareGate {
+				d.With, d.Without = r.Sides()
+			}
+			out = append(out, d)
 		}
 	}
 	return out

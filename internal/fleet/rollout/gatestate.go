@@ -26,6 +26,8 @@ func (s *GateState) fold(e Event) {
 			s.Failures, s.Errors = s.Failures+1, 0
 		case Unclear:
 			s.Errors++
+		case None:
+			s.Errors = 0
 		}
 	}
 }
@@ -80,7 +82,7 @@ func (r *Rollout) Waits() string {
 	var out []string
 	for _, g := range r.Gates(r.Wave) {
 		open := r.Settled > 0 && !r.Phase.Final() && r.Phase != RollingBack
-		if open && !g.DryRun && !g.Passed(r.GateState(r.Wave, g.Name), r.Need(g)) {
+		if open && !g.DryRun && !r.Void(r.Wave, g) && !g.Passed(r.GateState(r.Wave, g.Name), r.Need(g)) {
 			out = append(out, r.waitsFor(g))
 		}
 	}
@@ -100,6 +102,8 @@ func (r *Rollout) waitsFor(g Gate) string {
 	case g.Type == MetricGate:
 		return fmt.Sprintf("waits for %d of %d good values of the metric %s%s", max(0, g.Count-s.Passes), g.Count,
 			g.Name, last)
+	case g.Type == CompareGate:
+		return fmt.Sprintf("waits for %d of %d good comparisons of %s%s", max(0, g.Count-s.Passes), g.Count, g.Name, last)
 	}
 	return fmt.Sprintf("waits for the verdict of %s%s", g.Name, last)
 }

@@ -36,3 +36,8 @@ func (m *Member) touched() bool {
 
 // moving reports whether the result of a grant is open.
 func (m *Member) moving() bool { return m.State == MemberGranted }
+
+// untouched reports whether the member was never granted the change.
+func (m *Member) untouched() bool {
+	return m.State == MemberPending && m.Granted == 0 && len(m.Before) == 0
+}

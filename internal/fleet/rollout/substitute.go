@@ -40,8 +40,3 @@ func (t *turn) changeable(id ID) bool {
 func (t *turn) changeableIn(r *Rollout, id ID) bool {
 	return t.changeable(id) && t.w.Targets[id].waitsIn(r) == ""
 }
-
-// untouched reports whether the member was never granted the change.
-func (m *Member) untouched() bool {
-	return m.State == MemberPending && m.Granted == 0 && len(m.Before) == 0
-}

@@ -71,7 +71,7 @@ func otherBlocks() []Block {
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(),
 			Inside: []string{"validation"}},
 		{Name: "wave", Label: "name", Doc: "Targets that get a change at the same stage of a rollout.", Attrs: waveAttrs(),
-			Inside: []string{"approval", "metric", "webhook"}},
+			Inside: []string{"approval", "compare", "metric", "webhook"}},
 		{Name: "lock", Label: "name", Doc: "Slots for targets, granted by hubs: a limit for reboots and other work.",
 			Attrs: lockAttrs()},
 		{Name: "window", Label: "name", Doc: "A recurring time in which hubs may change targets, or must not.",

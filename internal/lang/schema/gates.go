@@ -11,6 +11,9 @@ func gateBlocks() []Block {
 	return []Block{
 		{Name: "approval", Label: "name", Doc: "A gate: users must approve before a wave of a rollout ends.",
 			Attrs: approvalAttrs()},
+		{Name: "compare", Label: "name",
+			Doc:   "A gate: values on targets with the change must not be worse than on targets without it.",
+			Attrs: compareAttrs()},
 		{Name: "metric", Label: "name", Doc: "A gate: a value of Prometheus must be good before a wave of a rollout ends.",
 			Attrs: metricAttrs()},
 		{Name: "webhook", Label: "name", Doc: "A gate: another program must agree before a wave of a rollout ends.",
@@ -62,4 +65,18 @@ func metricAttrs() []kind.Attr {
 func webhookAttrs() []kind.Attr {
 	return append(askedAttrs("address that gets a POST; default: only fettle rollout verdict decides", "30s"),
 		kind.Attr{Name: "sign", Type: cty.String, Doc: "file on the hub with the secret for the signature"})
+}
+
+func compareAttrs() []kind.Attr {
+	return append(askedAttrs("address of Prometheus, without /api/v1/query", "1m"),
+		kind.Attr{Name: "query", Type: cty.String, Doc: "expression of PromQL with one value for each target"},
+		kind.Attr{Name: "token", Type: cty.String, Doc: "file on the hub with the address and the token for it"},
+		kind.Attr{Name: "label", Type: cty.String,
+			Doc: "label of the values with the name of the target, or with NAME:PORT; default: instance"},
+		kind.Attr{Name: "worse", Type: cty.String, Doc: "values that are worse: higher (default) or lower"},
+		kind.Attr{Name: "min_sample", Type: cty.Number,
+			Doc: "number of targets with a value that are necessary on each side; default: 5"},
+		kind.Attr{Name: "max_ratio", Type: cty.Number, Doc: "factor by which values with the change may be worse"},
+		kind.Attr{Name: "margin", Type: cty.Number, Doc: "difference by which values with the change may be worse"},
+		kind.Attr{Name: "count", Type: cty.Number, Doc: "number of good comparisons that are necessary; default: 1"})
 }

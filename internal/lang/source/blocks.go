@@ -261,7 +261,7 @@ type Wave struct {
 	Gates          []Gate
 }
 
-// Gate is a condition for the end of a wave: an approval, metric or webhook block. All times are in seconds.
+// Gate is a condition for the end of a wave: an approval, compare, metric or webhook block. All times are in seconds.
 type Gate struct {
 	Name   string
 	Type   string // of the block
@@ -275,8 +275,12 @@ type Gate struct {
 	Expires   int64
 	// URL, Query, Min and Max describe a measurement; nil means no limit. Sign names the secret of a webhook, and Token
 	// the token for a query.
-	URL, Query, Sign, Token         string
-	Min, Max                        *float64
+	URL, Query, Sign, Token string
+	Min, Max                *float64
+	// Label, Worse, MinSample, MaxRatio and Margin belong to a comparison. Worse is higher or lower.
+	Label, Worse                    string
+	MinSample                       int
+	MaxRatio, Margin                *float64
 	InitialDelay, Interval          int64
 	Count, FailureLimit, ErrorLimit int
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -11,11 +12,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
 // gateTypes are the blocks of gates in a wave.
-func gateTypes() []string { return []string{"approval", "metric", "webhook"} }
+func gateTypes() []string { return []string{"approval", "compare", "metric", "webhook"} }
 
 // gateBlock reads one gate of a wave.
 type gateBlock struct {
@@ -45,6 +47,9 @@ func (x gateBlock) read(b *hclsyntax.Block) {
 	} else {
 		x.asked(at, &g)
 	}
+	if b.Type == "compare" && !x.compare(at, &g, r) {
+		return
+	}
 	if err := g.Valid(); err != nil {
 		x.Errorf(r, "Incomplete gate", "The %s %q %s.", b.Type, name, err)
 	}
@@ -59,6 +64,8 @@ func gateAttributes(block string) []string {
 		return []string{"need", "users", "not_author", "expires", "timeout", "dry_run", "description"}
 	case "metric":
 		return append(asked, "query", "token", "min", "max", "count")
+	case "compare":
+		return append(asked, "query", "token", "count", "label", "worse", "min_sample", "max_ratio", "margin")
 	}
 	return append(asked, "sign")
 }
@@ -155,10 +162,12 @@ func (g Gate) Valid() error {
 		return nil
 	case g.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil):
 		return errors.New("must have a url such as https://HOST/PATH, without a password")
-	case g.Type == "metric" && (g.URL == "" || g.Query == ""):
+	case g.asksPrometheus() && (g.URL == "" || g.Query == ""):
 		return errors.New("must have url and query")
 	case g.Token != "" && u.Scheme != "https" && !thisHost(u.Hostname()):
 		return errors.New("must not send its token without encryption: use a url with https")
+	case g.Type == "compare" && !g.comparable():
+		return errors.New("must have max_ratio of at least 1, or margin of at least 0, or both")
 	case g.Type == "metric" && g.Min == nil && g.Max == nil:
 		return errors.New("must have min, max or both")
 	case g.Min != nil && g.Max != nil && *g.Min > *g.Max:
@@ -177,4 +186,38 @@ func (g Gate) Valid() error {
 func thisHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// compare reads the attributes of a comparison. ok is false if its wave is the last one.
+func (x gateBlock) compare(at hclsyntax.Attributes, g *Gate, r diag.Range) (ok bool) {
+	if x.wave.Size == "" && x.wave.Selector == nil {
+		x.Errorf(r, "Comparison without targets", "The wave %q takes all remaining targets, so no target is left with which "+
+			"%q can compare them. Move the gate to an earlier wave, or set size in this wave.", x.wave.Name, g.Name)
+		return false
+	}
+	g.Label = cmp.Or(x.textOf(at["label"]), "instance")
+	g.Worse = "higher"
+	if a := at["worse"]; a != nil {
+		g.Worse = x.textOf(a)
+		if words := worseValues(); !slices.Contains(words, g.Worse) {
+			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "worse must be higher or lower, and this is %q.%s",
+				g.Worse, syntax.Near(g.Worse, words))
+			g.Worse = "higher"
+		}
+	}
+	g.MinSample = x.number(at["min_sample"], 5, 1)
+	g.MaxRatio, g.Margin = x.float(at["max_ratio"]), x.float(at["margin"])
+	return true
+}
+
+func worseValues() []string { return []string{"higher", "lower"} }
+
+// asksPrometheus reports whether the gate needs a query.
+func (g Gate) asksPrometheus() bool { return g.Type == "metric" || g.Type == "compare" }
+
+// comparable reports whether a comparison has a limit, and no limit is below its minimum.
+func (g Gate) comparable() bool {
+	return g.Label != "" && slices.Contains(worseValues(), g.Worse) && g.MinSample > 0 &&
+		(g.MaxRatio != nil || g.Margin != nil) && (g.MaxRatio == nil || *g.MaxRatio >= 1) &&
+		(g.Margin == nil || *g.Margin >= 0)
 }

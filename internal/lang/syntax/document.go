@@ -78,7 +78,7 @@ func (k BodyKind) isBlock(key string) bool {
 	case rolloutBody:
 		return key == "wave" || key == "after"
 	case waveBody:
-		return key == "approval" || key == "metric" || key == "webhook"
+		return key == "approval" || key == "compare" || key == "metric" || key == "webhook"
 	case TestsBody:
 		return true
 	case testBody:
@@ -103,7 +103,7 @@ func inside(block string) BodyKind {
 	case "validation":
 		return validationBody
 	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "after",
-		"approval", "metric", "webhook":
+		"approval", "compare", "metric", "webhook":
 		return plainBody
 	case "define":
 		return defineBody

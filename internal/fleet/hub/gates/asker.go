@@ -24,6 +24,8 @@ type Asker struct {
 	Warn     func(text string)
 	// Sender has the secrets for signatures.
 	Sender *notify.Sender
+	// Name returns the name of a target, or "".
+	Name func(rollout.ID) string
 	// Record gets the events of stored verdicts.
 	Record func(ctx context.Context, events []rollout.Event)
 
@@ -107,7 +109,8 @@ func (a *Asker) ask(ctx context.Context, d rollout.Due) {
 	limited, end := context.WithTimeout(ctx, timeout)
 	defer end()
 	verdict, why := a.verdict(limited, d)
-	if ctx.Err() != nil || d.Passed && verdict == rollout.Pass {
+	same := verdict == rollout.None && d.State.Last == verdict && d.State.Why == why
+	if ctx.Err() != nil || same || d.Passed && verdict == rollout.Pass {
 		return // another hub asks again, or nothing changes
 	}
 	events, err := a.Rollouts.Order(ctx, rollout.Command{Action: rollout.ToJudge, Rollout: d.Rollout, Gate: d.Gate.Name,
@@ -123,8 +126,11 @@ func (a *Asker) ask(ctx context.Context, d rollout.Due) {
 
 // verdict asks one gate. why is the evidence.
 func (a *Asker) verdict(ctx context.Context, d rollout.Due) (v rollout.Verdict, why string) {
-	if d.Gate.Type == rollout.MetricGate {
+	switch d.Gate.Type {
+	case rollout.MetricGate:
 		return askPrometheus(ctx, a.Sender, d.Gate)
+	case rollout.CompareGate:
+		return askComparison(ctx, a.Sender, d, a.Name)
 	}
 	return askWebhook(ctx, a.Sender, d)
 }

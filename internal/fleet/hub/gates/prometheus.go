@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -91,13 +92,8 @@ func valueOf(kind string, result json.RawMessage) (float64, error) {
 	default:
 		return 0, fmt.Errorf("the query returns a %.20s, and must return one value", kind)
 	}
-	if err != nil || len(pair) != 2 {
-		return 0, fmt.Errorf("cannot read the value of the query")
-	}
-	text, _ := pair[1].(string)
-	value, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the value %.40q of the query", text)
+		return 0, errors.New("cannot read the value of the query")
 	}
-	return value, nil
+	return valueOfPair(pair)
 }

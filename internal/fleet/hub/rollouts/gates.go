@@ -30,6 +30,8 @@ func gateDocuments(r *rollout.Rollout, up int64) (out []document.RolloutGate) {
 				d.State = "passed"
 			case i == r.Wave && r.Settled > 0 && s.Errors > 0:
 				d.State = "error"
+			case i == r.Wave && r.Settled > 0 && s.Last == rollout.None:
+				d.State = "none"
 			case i > r.Wave || r.Settled == 0:
 				d.State = "pending"
 			}
