@@ -53,6 +53,18 @@ type PlannedWave struct {
 	Targets        []string `json:"targets"` // names, sorted
 	MaxUnavailable int      `json:"max_unavailable"`
 	Bake           int64    `json:"bake"` // seconds
+	// Gates are the conditions for the end of the wave.
+	Gates []PlannedGate `json:"gates,omitempty"`
+}
+
+// PlannedGate is a gate of a planned wave.
+type PlannedGate struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`              // approval, compare, metric or webhook
+	Need    int    `json:"need,omitempty"`    // number of users who must approve
+	DryRun  bool   `json:"dry_run,omitempty"` // its verdicts have no effect
+	Void    bool   `json:"void,omitempty"`    // a comparison without targets: it has no effect
+	Timeout int64  `json:"timeout"`           // seconds until the rollout pauses
 }
 
 // PlannedSuperseded is an open rollout that loses targets to a planned one.

@@ -13,21 +13,21 @@ import (
 // begins again if the gate no longer passes, if an operator resumes the rollout, and if another hub leads.
 func (r *Rollout) Deadline(g Gate, up int64) int64 {
 	s := r.GateState(r.Wave, g.Name)
-	timeout := r.timeout(g)
+	timeout := r.Timeout(r.Wave, g)
 	if r.Phase != Active || r.Settled == 0 || timeout == 0 || g.DryRun || r.Void(r.Wave, g) || g.Passed(s, r.Need(g)) {
 		return 0
 	}
 	return max(r.Settled, r.resumed, s.Lapsed, up) + timeout
 }
 
-// timeout returns the time limit of a gate of the current wave. Without its own limit, a gate has the timeout of the
-// wave after the first moment at which the wave can end.
-func (r *Rollout) timeout(g Gate) int64 {
-	wave := r.Plan.Strategy.WaveTimeout
-	if g.Timeout > 0 || wave == 0 {
+// Timeout returns the time limit of a gate of a wave, in seconds. Without its own limit, a gate has the timeout of the
+// wave after the first moment at which the wave can end. 0 means no limit.
+func (r *Rollout) Timeout(wave int, g Gate) int64 {
+	limit := r.Plan.Strategy.WaveTimeout
+	if g.Timeout > 0 || limit == 0 {
 		return g.Timeout
 	}
-	return wave + max(r.Plan.Waves[r.Wave].Bake, g.InitialDelay+int64(max(0, g.Count-1))*g.Interval)
+	return limit + max(r.Plan.Waves[wave].Bake, g.InitialDelay+int64(max(0, g.Count-1))*g.Interval)
 }
 
 // late pauses a rollout if a gate has not passed in time. It never ends the wave, and never returns targets.
@@ -36,7 +36,7 @@ func (t *turn) late(r *Rollout, g Gate) {
 	if end == 0 || t.now < end {
 		return
 	}
-	limit := duration.Text(time.Duration(r.timeout(g)) * time.Second)
+	limit := duration.Text(time.Duration(r.Timeout(r.Wave, g)) * time.Second)
 	t.add(r, Event{Kind: Paused, Wave: r.Wave, Gate: g.Name, Period: r.Period,
 		Why: fmt.Sprintf("the gate %s of the wave %s has not passed within %s: it %s", g.Name,
 			r.Plan.Waves[r.Wave].Name, limit, r.waitsFor(g))})

@@ -189,3 +189,25 @@ func TestWaveWithoutMembers(t *testing.T) {
 		t.Errorf("%+v", waves)
 	}
 }
+
+// TestApprovalBelongsToContent: a newer content of the part is another rollout, for which an approval does not count.
+func TestApprovalBelongsToContent(t *testing.T) {
+	f := gated(t, board(2))
+	f.gate(t, true, approve("ann"))
+	f.head["web"] = "w3"
+	f.until(t, "the gate of the newer content", func() bool {
+		r := f.s.Rollouts["r3"]
+		return r != nil && r.Settled > 0
+	})
+	f.gate(t, false, approve("bob"))
+	old, now := f.s.Rollouts["r2"], f.s.Rollouts["r3"]
+	if n := len(now.GateState(0, "board").Approvals); n > 0 || old.Phase != rollout.Superseded ||
+		old.Plan.Changes[0].Digest == now.Plan.Changes[0].Digest {
+		t.Errorf("%d approvals of %+v count for %+v", n, old.Plan.Changes, now.Plan.Changes)
+	}
+	bob := approve("bob")
+	bob.Rollout = "r3"
+	if !f.answer(bob) || now.Waits() != "waits for the approval of 1 of 2 users (board)" {
+		t.Errorf("%q\n%s", now.Waits(), f.text())
+	}
+}

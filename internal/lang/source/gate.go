@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -200,8 +201,8 @@ func (x gateBlock) compare(at hclsyntax.Attributes, g *Gate, r diag.Range) (ok b
 	if a := at["worse"]; a != nil {
 		g.Worse = x.textOf(a)
 		if words := worseValues(); !slices.Contains(words, g.Worse) {
-			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "worse must be higher or lower, and this is %q.%s",
-				g.Worse, syntax.Near(g.Worse, words))
+			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name,
+				strings.Join(words, ", "), g.Worse, syntax.Near(g.Worse, words))
 			g.Worse = "higher"
 		}
 	}

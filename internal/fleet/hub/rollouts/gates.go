@@ -41,6 +41,19 @@ func gateDocuments(r *rollout.Rollout, up int64) (out []document.RolloutGate) {
 	return out
 }
 
+// plannedGates describes the gates of a wave before its rollout.
+func plannedGates(r *rollout.Rollout, wave int) (out []document.PlannedGate) {
+	for _, g := range r.Gates(wave) {
+		d := document.PlannedGate{Name: g.Name, Type: string(g.Type), DryRun: g.DryRun, Void: r.Void(wave, g),
+			Timeout: r.Timeout(wave, g)}
+		if g.Type == rollout.ApprovalGate {
+			d.Need = r.Need(g)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
 // Due returns the verdicts that gates must return now.
 func (l *Log) Due(now int64) []rollout.Due {
 	l.showing.Lock()

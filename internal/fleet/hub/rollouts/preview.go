@@ -80,9 +80,9 @@ func (p *preview) rollout(r *rollout.Rollout) document.PlannedRollout {
 	out := document.PlannedRollout{Strategy: shown.Strategy, Cause: shown.Cause, Parts: shown.Parts,
 		WorstCase: shown.WorstCase, OnBreach: string(r.Plan.Strategy.OnBreach), Waits: true,
 		Supersedes: p.superseded(r)}
-	for _, w := range shown.Waves {
+	for i, w := range shown.Waves {
 		out.Waves = append(out.Waves, document.PlannedWave{Name: w.Name, Targets: []string{},
-			MaxUnavailable: w.MaxUnavailable, Bake: w.Bake})
+			MaxUnavailable: w.MaxUnavailable, Bake: w.Bake, Gates: plannedGates(r, i)})
 	}
 	for id, m := range r.Members {
 		out.Waves[m.Wave].Targets = append(out.Waves[m.Wave].Targets, p.names[id])

@@ -25,10 +25,10 @@ func planMarkdown(d RolloutPlanDoc) string {
 		if text := supersedesText(r); text != "" {
 			fmt.Fprintf(&b, "- Supersedes: %s\n", text)
 		}
-		b.WriteString("\n| wave | targets | at once | bake |\n|---|---|---|---|\n")
+		b.WriteString("\n| wave | targets | at once | bake | gates |\n|---|---|---|---|---|\n")
 		for _, w := range r.Waves {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", plainMarkdown(w.Name), plainMarkdown(render.Folded(w.Targets)),
-				w.MaxUnavailable, bakeText(w))
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", plainMarkdown(w.Name), plainMarkdown(render.Folded(w.Targets)),
+				w.MaxUnavailable, bakeText(w), plainMarkdown(gatesText(w)))
 		}
 	}
 	writeOthers(&b, d)

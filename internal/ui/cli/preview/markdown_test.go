@@ -15,7 +15,10 @@ func longPlan(n int) RolloutPlanDoc {
 	d := RolloutPlanDoc{Plan: document.RolloutPlan{Branch: "main", Head: strings.Repeat("9", 40),
 		Rollouts: []document.PlannedRollout{{Strategy: "careful", Cause: "commit 12: <b>@all</b> | *x*",
 			Parts: []string{"modules/web", "top"}, OnBreach: "rollback", WorstCase: 2,
-			Waves:      []document.PlannedWave{{Name: "first", Targets: []string{"web1"}, MaxUnavailable: 1, Bake: 600}},
+			Waves: []document.PlannedWave{{Name: "first", Targets: []string{"web1"}, MaxUnavailable: 1, Bake: 600,
+				Gates: []document.PlannedGate{{Name: "board|", Type: "approval", Need: 2},
+					{Name: "errors", Type: "compare", Void: true},
+					{Name: "up", Type: "metric", DryRun: true}}}},
 			Supersedes: []document.PlannedSuperseded{{Rollout: "r7", Targets: 3, Ends: true}}}},
 		Waiting: []document.PlannedTargets{{Reason: "no contact", Targets: []string{"web2"}}}}}
 	for i := range n {
@@ -29,7 +32,8 @@ func longPlan(n int) RolloutPlanDoc {
 func TestPlanMarkdown(t *testing.T) {
 	short, long := planMarkdown(longPlan(1)), planMarkdown(longPlan(50))
 	for _, want := range []string{"because of commit 12: &lt;b&gt;\\@all&lt;/b&gt; \\| \\*x\\*",
-		"| first | web1 | 1 | 10m0s |",
+		"| first | web1 | 1 | 10m0s | approval board\\| by 2 users, compare errors " +
+			"(no effect: there are no targets to compare), metric up (dry run) |",
 		"- Worst case: 2 targets can fail before it stops by itself; then all targets that have the change return",
 		"- Supersedes: r7 (loses 3 targets, and ends)", "- **Waiting** (no contact): web2", "\n````diff\n+MKDIR",
 		"… and 100 more lines\n````\n", "</details>\n"} {

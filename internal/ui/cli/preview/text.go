@@ -65,10 +65,11 @@ func showPlannedRollout(s *cli.Printer, r document.PlannedRollout) {
 	}
 	rows := [][]string{}
 	for _, w := range r.Waves {
-		rows = append(rows, []string{w.Name, render.Folded(w.Targets), fmt.Sprint(w.MaxUnavailable), bakeText(w)})
+		rows = append(rows, []string{w.Name, render.Folded(w.Targets), fmt.Sprint(w.MaxUnavailable), bakeText(w),
+			render.Escape(gatesText(w))})
 	}
 	s.Printf("\n")
-	s.Style().Table(s.App.Stdout, []string{"WAVE", "TARGETS", "AT ONCE", "BAKE"}, rows)
+	s.Style().Table(s.App.Stdout, []string{"WAVE", "TARGETS", "AT ONCE", "BAKE", "GATES"}, rows)
 }
 
 func beginText(r document.PlannedRollout) string {
@@ -97,6 +98,25 @@ func supersedesText(r document.PlannedRollout) string {
 }
 
 func bakeText(w document.PlannedWave) string { return (time.Duration(w.Bake) * time.Second).String() }
+
+// gatesText lists the gates of a wave.
+func gatesText(w document.PlannedWave) string {
+	var out []string
+	for _, g := range w.Gates {
+		text := g.Type + " " + g.Name
+		if g.Need > 0 {
+			text += " by " + render.Count(g.Need, "user")
+		}
+		switch {
+		case g.DryRun:
+			text += " (dry run)"
+		case g.Void:
+			text += " (no effect: there are no targets to compare)"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
 
 func needText(n document.PlannedNeed) string {
 	return fmt.Sprintf("%s needs %s (%s)", n.Module, n.Needs, n.Level)
