@@ -7,8 +7,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 )
 
-// While a rollout is open, a leader decides again at least every rolloutInterval. Because of reports, it decides at most
-// every gatherTime, and less often if a decision takes long: then it needs at most 1/costFactor of the time.
+// While a rollout is open, a leader decides again at least every rolloutInterval. Because of reports, it decides at
+// most every gatherTime, and less often if a decision takes long: it uses about 1/costFactor of the time for decisions,
+// except that it never waits longer than rolloutInterval.
 const (
 	rolloutInterval = 2 * time.Second
 	gatherTime      = 250 * time.Millisecond
