@@ -74,6 +74,9 @@ func (in Input) compiled(commit string) (got Contents, why string) {
 // spreads returns the reason why a target must not change now, or "": it would get held content for which there is no
 // other content.
 func spreads(by map[heldKey]replaced, want fleet.Assignment, was *fleet.Assignment) string {
+	if len(by) == 0 {
+		return ""
+	}
 	for _, a := range append([]fleet.Assigned{want.Root}, want.Modules...) {
 		part := cmp.Or(a.Module, RootPart)
 		r, ok := by[heldKey{part, a.Bundle.Digest}]
