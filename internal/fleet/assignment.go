@@ -45,6 +45,8 @@ type Assignment struct {
 	// Windows are the windows in which the agent may begin to apply the assignment, sorted by name. None:
 	// at any time.
 	Windows []window.Window `json:"windows,omitempty"`
+	// Withheld are directories of modules that the root bundle names, and that the hub does not assign yet, sorted.
+	Withheld []string `json:"withheld,omitempty"`
 	// Withdrawn is the reason why the hub withholds the configuration of a suspended target.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Binary is the fettle binary that the agent must run; nil means no change.
@@ -198,6 +200,11 @@ func (a Assignment) checkOwn() error {
 	if _, err := window.Compile(a.Windows); err != nil {
 		return err
 	}
+	for _, m := range a.Withheld {
+		if !isModule(m) {
+			return fmt.Errorf("cannot accept an assignment without the module %.80q", m)
+		}
+	}
 	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
 }
 
@@ -216,10 +223,13 @@ func checkParts(parts []Assigned) error {
 	return nil
 }
 
+func isModule(directory string) bool {
+	return strings.HasPrefix(directory, "modules/") && path.Clean(directory) == directory
+}
+
 func (m Assigned) check(top bool) error {
-	inModules := strings.HasPrefix(m.Module, "modules/") && path.Clean(m.Module) == m.Module
 	switch {
-	case top && m.Module != "" || !top && !inModules:
+	case top && m.Module != "" || !top && !isModule(m.Module):
 		return fmt.Errorf("cannot accept an assignment of the module %.80q", m.Module)
 	case !isCommit(m.Revision.Commit):
 		return fmt.Errorf("cannot accept an assignment of the commit %.80q", m.Revision.Commit)
@@ -260,6 +270,7 @@ func (a Assignment) Same(b Assignment) bool {
 		a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
 		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && slices.Equal(a.Windows, b.Windows) &&
+		slices.Equal(a.Withheld, b.Withheld) &&
 		SameModules(a.Modules, b.Modules) &&
 		exported.Same(a.Exported, b.Exported)
 }

@@ -258,6 +258,7 @@ func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Even
 	if run.Look {
 		return machine.Outcome{Result: machine.Looked}
 	}
+	a.compilable(run)
 	want := map[string]fleet.Bundle{"": run.Want.Root.Bundle}
 	for _, m := range run.Want.Modules {
 		want[m.Module] = m.Bundle

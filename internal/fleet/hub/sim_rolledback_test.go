@@ -80,8 +80,13 @@ func (h *history) usable(r *revision) bool {
 			return false
 		}
 	}
+	return (r.signed || h.unsigned) && h.names(r)
+}
+
+// names reports whether a commit can be compiled and its root bundle names the modules of each role.
+func (s *sim) names(r *revision) bool {
 	root := r.parts[""]["fettle.hcl"]
-	return (r.signed || h.unsigned) && r.parts["modules/web"] != nil && !strings.Contains(root, "target_group {") &&
+	return r.parts["modules/web"] != nil && !strings.Contains(root, "target_group {") &&
 		!strings.Contains(root, `"nobody"`)
 }
 

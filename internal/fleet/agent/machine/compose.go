@@ -22,7 +22,7 @@ func (m *core) compose() (c composition, ok bool) {
 		m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Root) || m.closed() != "" {
 		return m.standing()
 	}
-	c = composition{want: *m.Accepted, held: map[string]Module{}}
+	c = composition{want: *m.Accepted, absent: slices.Clone(m.Accepted.Withheld), held: map[string]Module{}}
 	c.want.Modules = make([]fleet.Assigned, 0, len(m.Accepted.Modules))
 	c.want.Exported = m.given()
 	for i, as := range m.Accepted.Modules {

@@ -17,7 +17,7 @@ func sameComposition(a, b *fleet.Assignment) bool {
 		return a == b
 	}
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
-		maps.Equal(a.Labels, b.Labels) && sameContent(a.Root, b.Root) &&
+		maps.Equal(a.Labels, b.Labels) && sameContent(a.Root, b.Root) && slices.Equal(a.Withheld, b.Withheld) &&
 		slices.EqualFunc(a.Modules, b.Modules, sameContent) && exported.Same(a.Exported, b.Exported)
 }
 

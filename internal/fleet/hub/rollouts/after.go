@@ -118,9 +118,9 @@ func (d dependence) least() int {
 	return max(1, a.Number)
 }
 
-// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. A module that the
-// target does not have yet does not wait: the root bundle names it, and agents cannot compile the root bundle without
-// it. parts contains the modules for which each part waits.
+// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. This includes modules
+// that the target does not have yet: its assignment names them as withheld. parts contains the modules for which each
+// part waits.
 func (all dependences) waits(d assign.Desired, t rollout.Target) (out map[string]string, parts map[string][]string) {
 	afters := all.of(d, t.Lane)
 	if d.Want == nil || len(afters) == 0 {
@@ -129,7 +129,7 @@ func (all dependences) waits(d assign.Desired, t rollout.Target) (out map[string
 	out, parts = map[string]string{}, map[string][]string{}
 	for _, a := range afters {
 		for _, m := range a.Modules {
-			if _, ok := find(d.Was, m); ok && out[m] == "" {
+			if _, ok := find(d.Want, m); ok && out[m] == "" {
 				if why := a.unmet(d.Target.ID, t.Health); why != "" {
 					out[m], parts[m] = why, []string{a.Module}
 				}
@@ -140,7 +140,7 @@ func (all dependences) waits(d assign.Desired, t rollout.Target) (out map[string
 		before = len(out)
 		for _, p := range d.Want.Modules {
 			for _, n := range p.Needs {
-				if out[n.Module] != "" && out[p.Module] == "" && hasPart(d.Was, p.Module) {
+				if out[n.Module] != "" && out[p.Module] == "" {
 					out[p.Module] = fmt.Sprintf("it needs %s, for which it waits: %s", n.Module, out[n.Module])
 					parts[p.Module] = parts[n.Module]
 				}

@@ -37,14 +37,19 @@ func (s *site) observe() {
 }
 
 // TestTurnsAfter: a change of the module web reaches no target before the newest module db is ready on all. The first
-// installation does not wait.
+// installation waits, too.
 func TestTurnsAfter(t *testing.T) {
 	s := newSite(t, hubOf(t, bustest.NewStore()))
 	s.depends("100%")
 	const first = "top=t1@c1 modules/db=d1@c1 modules/web=w1@c1"
 	const second = "top=t1@c1 modules/db=d2@c2 modules/web=w2@c2"
-	s.until(first, first)
-	s.turn(first)
+	for range 20 {
+		s.observe()
+		s.turn(first)
+	}
+	if got := s.contents(); !slices.Equal(got, []string{first}) {
+		t.Fatalf("the first installation: %q, because of %v", got, s.why)
+	}
 	for range 20 {
 		s.observe()
 		if s.turn(second); slices.Contains(s.contents(), second) && slices.Contains(s.contents(), first) {
@@ -54,7 +59,7 @@ func TestTurnsAfter(t *testing.T) {
 	if got := s.contents(); !slices.Equal(got, []string{second}) {
 		t.Fatalf("the targets have %q, because of %v", got, s.why)
 	}
-	if got := phases(s.hub); got != "r3 completed, r2 completed, r1 completed" {
+	if got := phases(s.hub); got != "r4 completed, r3 completed, r2 completed, r1 completed" {
 		t.Error(got)
 	}
 	seen := s.head.Targets["t2"]
@@ -139,7 +144,7 @@ func TestDependenceOfNeeds(t *testing.T) {
 		t.Errorf("a target waits for itself: %v", got)
 	}
 	d.Was = nil
-	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Unknown}); len(got) > 0 {
-		t.Errorf("the first installation waits: %v", got)
+	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Unknown}); len(got) != 2 {
+		t.Errorf("the first installation does not wait: %v", got)
 	}
 }

@@ -50,6 +50,9 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	if was != nil && sameContent(was.Root, give.Root) {
 		give.Root = rootOf(*was, want, give)
 	}
+	if len(give.Modules) < len(want.Modules) || why != "" {
+		give.Withheld = withheld(was, want, give)
+	}
 	if why != "" && was != nil {
 		give.Exported = union(want.Exported, was.Exported)
 	}

@@ -1,0 +1,91 @@
+package rollouts
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	trees "fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// compiles compiles an assignment like an agent. The root bundle names the modules web and new.
+func compiles(t *testing.T, a fleet.Assignment) error {
+	t.Helper()
+	root := repo.MapTree(map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels  = {}\n" +
+		"  modules = [\"web\", \"new\"]\n}\n"})
+	modules := map[string]repo.Tree{}
+	for _, m := range a.Modules {
+		modules[m.Module] = repo.MapTree(map[string]string{"module.hcl": "file \"/etc/x\" { content = \"x\" }\n"})
+	}
+	tree, err := trees.ComposeWith(root, modules, map[string]string{
+		fleet.EnrolledFile: string(fleet.EnrolledWaiting("t1", nil, a.Withheld))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, ds := compile.Targets(tree)
+	if ds.Err() != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, ds.Err())
+	}
+	if len(list[0].Errors) > 0 {
+		return errors.New(list[0].Errors[0])
+	}
+	return nil
+}
+
+// TestRootBundleAfterAHeldModule: a rollout with a new module is rolled back. A later change of the root bundle, which
+// names the module, reaches the targets, and agents can compile it without the module.
+func TestRootBundleAfterAHeldModule(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.until(one, one)
+	s.turn(one)
+	s.bad = "n2"
+	s.turn("top=t2@c2 modules/web=w1@c1 modules/new=n2@c2")
+	s.until("top=t2@c2 modules/web=w1@c1 modules/new=n2@c2", one)
+	back := "top=t3@c3 modules/web=w1@c1"
+	s.until(back+" modules/new=n2@c2", back)
+	s.turn(back + " modules/new=n2@c2")
+	a := s.was["t1"]
+	if err := compiles(t, *a); err != nil || !slices.Equal(a.Withheld, []string{"modules/new"}) {
+		t.Errorf("an agent cannot compile %s without %s: %v", text(*a), strings.Join(a.Withheld, " "), err)
+	}
+	s.bad = ""
+	command := rollout.Command{Action: rollout.ToRelease, Rollout: "r2", By: "jane"}
+	if _, err := s.hub.Order(t.Context(), command, s.head.Now); err != nil {
+		t.Fatal(err)
+	}
+	all := back + " modules/new=n2@c2"
+	s.until(all, all)
+	if a := s.was["t1"]; len(a.Withheld) > 0 {
+		t.Errorf("after the release: %v", a.Withheld)
+	}
+}
+
+// TestFirstInstallationWaits: targets get the root bundle and the other modules without a module that waits for another
+// one, and this module when the other one is ready.
+func TestFirstInstallationWaits(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.head.Head.Strategies[0].Afters = []query.StrategyAfter{{Modules: []string{"modules/new"}, Module: "modules/web",
+		Targets: []string{"t1", "t2", "t3"}, Ready: "100%"}}
+	s.head.Ready = map[string]map[fleet.TargetID]bool{"modules/web": {}}
+	all := one + " modules/new=n1@c1"
+	s.until(all, one)
+	for range 5 {
+		s.turn(all)
+	}
+	a := s.was["t1"]
+	if err := compiles(t, *a); err != nil || !slices.Equal(s.contents(), []string{one}) {
+		t.Errorf("%q; an agent cannot compile it without %v: %v", s.contents(), a.Withheld, err)
+	}
+	s.head.Ready["modules/web"] = map[fleet.TargetID]bool{"t1": true, "t2": true, "t3": true}
+	s.until(all, all)
+	if a := s.was["t1"]; len(a.Withheld) > 0 {
+		t.Errorf("it has all modules, and lacks %v", a.Withheld)
+	}
+}
