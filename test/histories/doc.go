@@ -14,5 +14,5 @@
 //	-- 1 --         a list of steps, and so on
 //	-- history --   the operations, one a line
 //
-// testdata/open has the scripts of known errors that are not corrected yet.
+// testdata/open has the scripts of known errors that are not corrected yet. TestScripts does not play them.
 package histories
