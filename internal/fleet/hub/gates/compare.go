@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"strconv"
 
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -79,17 +78,4 @@ func samples(kind string, result json.RawMessage, label string) (map[string]floa
 		}
 	}
 	return out, nil
-}
-
-// valueOfPair returns the value of a pair of a time and a value.
-func valueOfPair(pair []any) (float64, error) {
-	if len(pair) != 2 {
-		return 0, errors.New("cannot read the value of the query")
-	}
-	text, _ := pair[1].(string)
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, fmt.Errorf("cannot read the value %.40q of the query", text)
-	}
-	return value, nil
 }

@@ -97,3 +97,16 @@ func valueOf(kind string, result json.RawMessage) (float64, error) {
 	}
 	return valueOfPair(pair)
 }
+
+// valueOfPair returns the value of a pair of a time and a value.
+func valueOfPair(pair []any) (float64, error) {
+	if len(pair) != 2 {
+		return 0, errors.New("cannot read the value of the query")
+	}
+	text, _ := pair[1].(string)
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the value %.40q of the query", text)
+	}
+	return value, nil
+}
