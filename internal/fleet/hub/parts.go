@@ -134,6 +134,7 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks)
 		Compile:    c.conf.Compile.Targets,
 		Strategies: c.conf.Compile.Strategies, Refollow: r.Refollow, Rollouts: l, Observed: c.view.Changed,
 		Locks: c.conf.Compile.Locks, DeclareLocks: s.Declare,
+		IsAnyConnected: c.view.IsAnyConnected,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
 		},

@@ -15,8 +15,10 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 		return false, "an operator skipped it in the rollout " + s.skipped[id][c]
 	case by != "":
 		return false, "held since the rollout " + by + " ended"
-	case s.free(lane, c):
+	case s.free(lane, c) && s.CatchesUp(id):
 		return true, "the content is stable"
+	case s.free(lane, c):
+		return false, s.queue(lane)
 	}
 	return false, s.waiting(id, lane, c)
 }

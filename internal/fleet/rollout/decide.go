@@ -18,6 +18,7 @@ func (s *State) Decide(w World, now int64) []Event {
 			for _, r := range s.Open() {
 				t.grant(r)
 			}
+			t.catchUp()
 		}
 	}
 	t.wanted()

@@ -37,6 +37,14 @@
 // need the change later joins the last wave. If the last wave has begun, the target waits for the end of the rollout.
 // After the end, the content is stable: targets may have it at any time.
 //
+// # Targets that catch up
+//
+// A target that lacks stable content, for example because it had no contact, gets the permission for it with an event.
+// The last wave of the strategy and its rate limit how many targets of a lane are in progress. A target has its place
+// until it is ready, fails, is silent or exceeds the progress deadline. If it cannot be changed before it got the
+// content, it loses the permission. New targets have places of their own. A target that failed, or has content of a
+// rollout that was not complete, takes no place. There are no permissions during World.Resync. Failures stop nothing.
+//
 // Content that a healthy target had before the first rollout of its part is stable, too.
 //
 // # Absence, failure and silence

@@ -28,21 +28,23 @@ const (
 	Advanced  Kind = "advanced"  // the wave begins
 	Paused    Kind = "paused"
 	Resumed   Kind = "resumed"
-	Promoted  Kind = "promoted" // an operator ended the bake time of the wave
-	Breached  Kind = "breached" // the limits are exceeded; Reaction is the consequence
-	Returned  Kind = "returned" // the target has its previous content again
-	Ended     Kind = "ended"    // Phase is the result
-	Released  Kind = "released" // an operator permits the content that was held
-	Unwanted  Kind = "unwanted" // no target lacks the held content
-	Wanted    Kind = "wanted"   // a target lacks it again
-	Approved  Kind = "approved" // a user consents at a gate of the wave
-	Expired   Kind = "expired"  // an approval is too old to count
-	Rejected  Kind = "rejected" // a user rejects the change at a gate of the wave
-	Away      Kind = "away"     // the target has had no contact for a long time; no rollout
-	Back      Kind = "back"     // it has contact again, or left the fleet; no rollout
-	Measured  Kind = "measured" // a gate of the wave returned Verdict; Why is the evidence
-	Moved     Kind = "moved"    // Targets have Lane from now on; "" means none
-	Defined   Kind = "defined"  // Defined is the strategy of Lane from now on
+	Promoted  Kind = "promoted"   // an operator ended the bake time of the wave
+	Breached  Kind = "breached"   // the limits are exceeded; Reaction is the consequence
+	Returned  Kind = "returned"   // the target has its previous content again
+	Ended     Kind = "ended"      // Phase is the result
+	Released  Kind = "released"   // an operator permits the content that was held
+	Unwanted  Kind = "unwanted"   // no target lacks the held content
+	Wanted    Kind = "wanted"     // a target lacks it again
+	Approved  Kind = "approved"   // a user consents at a gate of the wave
+	Expired   Kind = "expired"    // an approval is too old to count
+	Rejected  Kind = "rejected"   // a user rejects the change at a gate of the wave
+	Away      Kind = "away"       // the target has had no contact for a long time; no rollout
+	Back      Kind = "back"       // it has contact again, or left the fleet; no rollout
+	Measured  Kind = "measured"   // a gate of the wave returned Verdict; Why is the evidence
+	Moved     Kind = "moved"      // Targets have Lane from now on; "" means none
+	Defined   Kind = "defined"    // Defined is the strategy of Lane from now on
+	CatchesUp Kind = "catches-up" // Targets may have the stable content of Lane; Lost means without a place
+	CaughtUp  Kind = "caught-up"  // Targets no longer catch up; Why is the reason if they did not become ready
 )
 
 // Event is one entry of the log. The state is a fold over the log.
@@ -68,6 +70,7 @@ type Event struct {
 	Lane    string      `json:"lane,omitempty"`
 	Targets []ID        `json:"targets,omitempty"` // sorted
 	Defined *Definition `json:"defined,omitempty"`
+	New     bool        `json:"new,omitempty"` // see CatchUp.New
 }
 
 // Plan is the description of a rollout. It is immutable.

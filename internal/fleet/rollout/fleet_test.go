@@ -33,6 +33,7 @@ type host struct {
 	wish        string // the strategy that its labels select; "" means that the root content selects it
 	from        string // the branch of its root content
 	freely      bool   // it got its root content without a rollout
+	behind      behind
 	inLane      string // the lane in force at the last decision
 }
 
@@ -171,6 +172,7 @@ func (f *fleet) permitted(id rollout.ID, h *host) (out []rollout.Change) {
 		}
 		if allowed && h.hold == "" {
 			if strings.Contains(why, "stable") {
+				f.gets(h, target.Lane)
 				f.ordered(id, c, why)
 			}
 			out = append(out, c)
@@ -199,7 +201,7 @@ func (f *fleet) work() {
 				is = rollout.Broken
 			}
 			if h.health != is {
-				h.health, h.since = is, f.now
+				h.health, h.since, h.behind = is, f.now, behind{}
 			}
 		}
 	}
@@ -266,6 +268,10 @@ func (f *fleet) until(t testing.TB, what string, holds func() bool) {
 // text returns the log for people.
 func (f *fleet) text() (out string) {
 	for _, e := range f.log {
+		if e.Rollout == "" {
+			out += fmt.Sprintf("%d %s %s %v %s\n", e.At, e.Kind, e.Lane, e.Targets, e.Why)
+			continue
+		}
 		out += fmt.Sprintf("%d %s %s %s wave %d %s %s %s\n", e.At, e.Rollout, e.Kind, e.Target, e.Wave, e.Phase, e.Reaction,
 			e.Why)
 	}

@@ -5,6 +5,9 @@ import "slices"
 // Fold applies an event of the log. An event about an unknown rollout has no effect.
 func (s *State) Fold(e Event) {
 	switch {
+	case e.Kind == CatchesUp || e.Kind == CaughtUp:
+		s.foldCatchUp(e)
+		return
 	case e.Kind == Moved || e.Kind == Defined:
 		s.foldLane(e)
 		return

@@ -13,6 +13,8 @@ import (
 func (f *fleet) judge(log []rollout.Event) {
 	for i, e := range log {
 		switch e.Kind {
+		case rollout.CatchesUp:
+			f.admitted(slices.Concat(f.log, log[:i]), e)
 		case rollout.Defined:
 			f.declared(e)
 		case rollout.Created:
@@ -220,7 +222,7 @@ func (f *fleet) explained(w rollout.World) {
 	}
 }
 
-var namesRollout = regexp.MustCompile(`rollout r[0-9]+`)
+var namesRollout = regexp.MustCompile(`rollout r[0-9]+|other targets that catch up|content is stable`)
 
 // absent checks the targets that the state calls away: exactly those without contact for five minutes, except time in
 // which no hub led.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -89,5 +90,58 @@ func (s *State) foldLane(e Event) {
 				delete(s.lanes, id)
 			}
 		}
+	}
+}
+
+// CatchesUp reports whether a target may have the stable content of its lane now.
+func (s *State) CatchesUp(id ID) bool {
+	_, ok := s.catching[id]
+	return ok
+}
+
+// CatchingUp reports whether any target catches up.
+func (s *State) CatchingUp() bool { return len(s.catching) > 0 }
+
+// places returns the number of targets of a lane that take a place.
+func (s *State) places(lane string, isNew bool) (n int) {
+	for _, c := range s.catching {
+		if c.Lane == lane && !c.Free && c.New == isNew {
+			n++
+		}
+	}
+	return n
+}
+
+// queue returns the reason why a target does not have stable content yet.
+func (s *State) queue(lane string) string {
+	if n := s.places(lane, false) + s.places(lane, true); n > 0 {
+		return fmt.Sprintf("the content is stable, but it waits for %d other targets that catch up", n)
+	}
+	return "the content is stable: it is next when it can be changed, and the strategy permits it"
+}
+
+// recent returns the number of targets of a lane that began to catch up within the last minute.
+func (s *State) recent(lane string, now int64) (n int) {
+	for _, b := range s.begins {
+		if b.Lane == lane && now-b.At < rateTime {
+			n += b.Count
+		}
+	}
+	return n
+}
+
+// foldCatchUp applies an event about targets that catch up.
+func (s *State) foldCatchUp(e Event) {
+	if e.Kind == CaughtUp {
+		for _, id := range e.Targets {
+			delete(s.catching, id)
+		}
+		return
+	}
+	for _, id := range e.Targets {
+		s.catching[id] = CatchUp{Lane: e.Lane, At: e.At, New: e.New, Free: e.Lost}
+	}
+	if s.begins = slices.DeleteFunc(s.begins, func(b Begins) bool { return e.At-b.At >= rateTime }); !e.Lost {
+		s.begins = append(s.begins, Begins{e.Lane, e.At, len(e.Targets)})
 	}
 }

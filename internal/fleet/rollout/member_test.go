@@ -336,7 +336,7 @@ func TestAdoption(t *testing.T) {
 	f.step(20)
 	f.add("n2")
 	f.step(1)
-	if f.hosts["n1"].parts["web"] != "w1" || f.hosts["n2"].parts["web"] != "w1" || len(f.log) != 2 {
+	if f.hosts["n1"].parts["web"] != "w1" || f.hosts["n2"].parts["web"] != "w1" || len(f.s.Rollouts) != 1 {
 		t.Errorf("the new targets do not have the content\n%s", f.text())
 	}
 	f.head["web"] = "w2"

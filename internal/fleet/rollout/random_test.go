@@ -48,7 +48,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 26).Draw(rt, "event") {
+	switch rapid.IntRange(0, 28).Draw(rt, "event") {
+	case 27, 28:
+		f.loses(rapid.IntRange(1, 3).Draw(rt, "every"), h.online)
 	case 24, 25, 26:
 		f.selectsStrategy(rt, h, fmt.Sprintf("top%d", n))
 	case 19, 20, 21, 22, 23:
@@ -89,6 +91,15 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 		f.after = !f.after
 	case 13, 14:
 		f.order(rt, id)
+	}
+}
+
+// loses lets a part of the hosts lose their contact, or return.
+func (f *fleet) loses(every int, lost bool) {
+	for i, id := range sortedHosts(f) {
+		if i%every == 0 {
+			f.hosts[id].online = !lost
+		}
 	}
 }
 

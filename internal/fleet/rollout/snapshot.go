@@ -16,6 +16,8 @@ type Snapshot struct {
 	Next     int                          `json:"next"`              // number of the next rollout
 	Lanes    map[string][]ID              `json:"lanes,omitempty"`   // sorted targets by the lane in force
 	Defined  map[string]Definition        `json:"defined,omitempty"` // strategies by lane
+	Catching map[ID]CatchUp               `json:"catching,omitempty"`
+	Begins   []Begins                     `json:"begins,omitempty"`
 }
 
 // HeldBack is content that is held since a rollout ended.
@@ -39,12 +41,16 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 	if len(s.Open()) > 0 {
 		return out, false
 	}
-	out = Snapshot{Stable: s.stable, Away: s.awayIDs(), Next: s.next, Defined: s.defined}
+	out = Snapshot{Stable: s.stable, Away: s.awayIDs(), Next: s.next, Defined: s.defined, Catching: s.catching,
+		Begins: s.begins}
 	if len(s.lanes) > 0 {
 		out.Lanes = map[string][]ID{}
 	}
 	if len(s.defined) == 0 {
 		out.Defined = nil
+	}
+	if len(s.catching) == 0 {
+		out.Catching = nil
 	}
 	for _, id := range sorted(s.lanes) {
 		out.Lanes[s.lanes[id]] = append(out.Lanes[s.lanes[id]], id)
@@ -118,6 +124,8 @@ func (o Snapshot) State() *State {
 		s.stable[lane] = maps.Clone(parts)
 	}
 	maps.Copy(s.defined, o.Defined)
+	maps.Copy(s.catching, o.Catching)
+	s.begins = slices.Clone(o.Begins)
 	for lane, ids := range o.Lanes {
 		for _, id := range ids {
 			s.lanes[id] = lane

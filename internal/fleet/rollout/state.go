@@ -12,6 +12,22 @@ type place struct {
 	Change
 }
 
+// CatchUp is the permission of a target to get the stable content of its lane.
+type CatchUp struct {
+	Lane string `json:"lane"`
+	At   int64  `json:"at"`            // seconds since 1970
+	New  bool   `json:"new,omitempty"` // it had no assignment
+	// Free means that it takes no place: no limit keeps the content from it.
+	Free bool `json:"free,omitempty"`
+}
+
+// Begins is a number of targets that began to catch up in a lane.
+type Begins struct {
+	Lane  string `json:"lane"`
+	At    int64  `json:"at"`
+	Count int    `json:"count"`
+}
+
 // State is the state after all events so far. It is not safe for concurrent use.
 type State struct {
 	Rollouts map[string]*Rollout
@@ -27,6 +43,9 @@ type State struct {
 	// lanes contains the lanes in force of targets whose changes wait for rollouts, and defined the strategies of lanes.
 	lanes   map[ID]string
 	defined map[string]Definition
+	// catching contains the targets that may have the stable content of their lane. begins are the last ones of a minute.
+	catching map[ID]CatchUp
+	begins   []Begins
 	// announced are pieces of the next rollout.
 	announced announced
 }
@@ -35,7 +54,7 @@ type State struct {
 func NewState() *State {
 	return &State{Rollouts: map[string]*Rollout{}, stable: map[string]map[string]string{}, held: map[place]string{},
 		skipped: map[ID]map[Change]string{}, away: map[ID]bool{}, next: 1, lanes: map[ID]string{},
-		defined: map[string]Definition{}}
+		defined: map[string]Definition{}, catching: map[ID]CatchUp{}}
 }
 
 // Stable returns the content of a part after the last completed rollout; ok is false if there was none.

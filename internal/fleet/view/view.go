@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -214,6 +215,13 @@ func (v *View) RecordConnection(id fleet.TargetID, here bool) {
 	c := v.contacts[id]
 	c.connected = here
 	v.contacts[id] = c
+}
+
+// IsAnyConnected reports whether any of the agents is connected.
+func (v *View) IsAnyConnected(ids []fleet.TargetID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.ContainsFunc(ids, func(id fleet.TargetID) bool { return v.contacts[id].connected })
 }
 
 // SetMemberships replaces the roles and groups of targets, by name, for selections. The caller must no

@@ -65,6 +65,8 @@ type Config struct {
 	// Ready returns the targets on which a module is ready as assigned.
 	Ready    func(ctx context.Context, module string) (map[fleet.TargetID]bool, error)
 	Observed func() <-chan struct{}
+	// IsAnyConnected reports whether any of the targets is connected.
+	IsAnyConnected func([]fleet.TargetID) bool
 	// Compile returns the targets of a tree, Strategies its strategies of rollouts, and Locks its locks.
 	// SetMemberships gets the roles and groups of the targets, and DeclareLocks the locks of the branch of the fleet.
 	Compile        func(repo.Tree) ([]query.Target, diag.List)

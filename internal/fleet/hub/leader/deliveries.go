@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 )
 
@@ -31,4 +32,7 @@ type deliveries struct {
 	cost     time.Duration // of the last decision and computation
 	// changed is closed when a target reports. It is nil while no rollout is open.
 	changed <-chan struct{}
+	// away are targets without contact, for which the leader decides again when they have contact.
+	away []fleet.TargetID
+	due  time.Time // of the next decision, if none of away has contact before
 }

@@ -18,7 +18,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	in assign.Input) (func([]assign.Desired) assign.Grant, error) {
 	head := in.Revisions[in.Refs[in.Branch].Commit]
 	head.Strategies = in.Strategies()
-	t.rollouts.changed = nil
+	t.rollouts.changed, t.rollouts.away = nil, nil
 	if !turn.Needed() && !anyStrategy(head) {
 		return nil, nil
 	}
@@ -42,6 +42,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 		if turn.Open() {
 			t.rollouts.changed = changed
 		}
+		t.rollouts.away = turn.Away()
 		return grant
 	}, nil
 }
@@ -87,4 +88,10 @@ func (t *term) userNamed(names []string) (found string) {
 		}
 	}
 	return found
+}
+
+// idles reports whether a leader need not decide again now, because it only waits for targets without contact.
+func (t *term) idles() bool {
+	d := t.rollouts
+	return len(d.away) > 0 && d.changed == nil && t.Now().Before(d.due) && !t.IsAnyConnected(d.away)
 }

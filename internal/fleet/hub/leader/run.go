@@ -23,8 +23,12 @@ func (t *term) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-t.queue.wake:
 		case <-timer.C:
+			if t.idles() {
+				timer.Reset(rolloutInterval)
+				continue
+			}
 		case <-t.rollouts.changed:
-			t.rollouts.changed = nil
+			t.rollouts.changed, t.rollouts.away = nil, nil
 			timer.Reset(min(t.rollouts.wait(), time.Until(next)))
 			continue
 		}
@@ -39,7 +43,7 @@ func (t *term) run(ctx context.Context) error {
 			if t.progress.isStuck(err, time.Now()) {
 				return fmt.Errorf("%w: %w", errStuck, err)
 			}
-			next = t.Now()
+			next, t.rollouts.away = t.Now(), nil
 			if !errors.Is(err, errOutdated) {
 				t.Warn("cannot assign: " + err.Error())
 				next = next.Add(retryAfter)
@@ -106,7 +110,8 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
 		next = time.Unix(out.Next, 0)
 	}
-	if t.rollouts.changed != nil && now.Add(rolloutInterval).Before(next) {
+	t.rollouts.due = next
+	if (t.rollouts.changed != nil || len(t.rollouts.away) > 0) && now.Add(rolloutInterval).Before(next) {
 		next = now.Add(rolloutInterval)
 	}
 	return next, nil

@@ -11,7 +11,10 @@ import (
 func describe(e rollout.Event) string {
 	if e.Kind == rollout.Moved && e.Why != "" {
 		_, strategy, _ := strings.Cut(e.Lane, " ")
-		return fmt.Sprintf("%d targets have the strategy %s from now on: %s", len(e.Targets), strategy, e.Why)
+		return fmt.Sprintf("targets with the strategy %s from now on: %d, because %s", strategy, len(e.Targets), e.Why)
+	}
+	if e.Kind == rollout.CaughtUp && e.Why != "" {
+		return fmt.Sprintf("targets that got the stable content and %s: %d", e.Why, len(e.Targets))
 	}
 	text := ""
 	switch e.Kind {

@@ -18,6 +18,7 @@ type Turn struct {
 	contents map[string]fleet.Assigned
 	was      map[fleet.TargetID]*fleet.Assignment
 	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
+	away     []fleet.TargetID            // see Away
 	waits    bool                        // for the contact of a target
 	world    rollout.World
 	parts    *differences
@@ -50,6 +51,10 @@ func (t *Turn) End() {
 // decide again soon.
 func (t *Turn) Open() bool { return t.waits || len(t.log.state.Open()) > 0 }
 
+// Away returns the targets without contact that get stable content when they have contact. The hub must then decide
+// again.
+func (t *Turn) Away() []fleet.TargetID { return t.away }
+
 // Needed reports whether the hub must decide even if all changes are delivered at once.
 func (t *Turn) Needed() bool { return t.Open() || t.log.state.HoldsAny() || t.log.state.HasLanes() }
 
@@ -70,6 +75,8 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
 		t.waits = t.log.state.Waits(w.World)
+		away, behind := t.log.state.Behind(w.World)
+		t.away, t.waits = away, t.waits || behind
 	}
 	t.held, t.world = t.log.state.Lacking(w.World), w.World
 	for _, target := range w.Targets {
@@ -97,7 +104,7 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 			return s.PermitsOrWhy(t.world, want.Target, c)
 		},
 		stable: func(part string) (fleet.Assigned, bool) {
-			if target.Waits[part] != "" {
+			if target.Waits[part] != "" || target.New && !s.CatchesUp(want.Target) {
 				return fleet.Assigned{}, false
 			}
 			return t.stable(target.Lane, part, want)
