@@ -110,6 +110,7 @@ var confinements = []confinement{
 			{"internal/fleet/bus", "connections of agents and hubs"},
 			{"internal/fleet/bus/agentconn", "one of them"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
+			{"internal/fleet/hub/locks", "the FleetLock protocol for targets"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},
 			{"internal/fleet/client", "asks a hub, for the command line"},

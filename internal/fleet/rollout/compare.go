@@ -82,8 +82,8 @@ func (r *Rollout) Void(wave int, g Gate) bool {
 	return so == 0 || later == 0
 }
 
-// larger returns the probability that the values a are as large as they are, relative to the values b, if there is no
-// difference between the two. A small result shows that a is larger. It is the one-sided test of H. B. Mann and
+// larger returns the probability of so large values a, relative to the values b, if a and b have the same
+// distribution. A small result shows that a is larger. It is the one-sided test of H. B. Mann and
 // D. R. Whitney (On a Test of Whether one of Two Random Variables is Stochastically Larger than the Other, Annals of
 // Mathematical Statistics 18, 1947). The test uses only the ranks of values, so it needs no normal distribution, and an
 // outlier has little effect. Equal values have the mean of their ranks. Small samples are computed exactly, others with

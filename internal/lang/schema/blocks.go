@@ -21,8 +21,7 @@ func otherBlocks() []Block {
 	return []Block{
 		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(),
 			Inside: []string{"param"}},
-		{Name: "after", Label: "module",
-			Doc:   "Modules that wait until another module is ready on other targets.",
+		{Name: "after", Label: "module", Doc: "Modules that wait until another module is ready on other targets.",
 			Attrs: afterAttrs(), oneOf: []string{"labels", "targets"}},
 		{Name: "block", Label: "name", Doc: "A group of states with one name.",
 			Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},

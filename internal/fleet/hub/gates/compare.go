@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// askComparison queries one value for each target, and compares the targets that have the change with the others. name
+// askComparison queries one value for each target, and compares targets with the change to targets without it. name
 // returns the name of a target, or "".
 func askComparison(ctx context.Context, s *notify.Sender, d rollout.Due,
 	name func(rollout.ID) string) (rollout.Verdict, string) {

@@ -118,9 +118,9 @@ func (d dependence) least() int {
 	return max(1, a.Number)
 }
 
-// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. This includes modules
-// that the target does not have yet: its assignment names them as withheld. parts contains the modules for which each
-// part waits.
+// waits returns the reasons of a target, by part. A module that needs a waiting module waits, too. This includes
+// modules that the target does not have yet: its assignment names them as withheld. parts contains the modules for
+// which each part waits.
 func (all dependences) waits(d assign.Desired, t rollout.Target) (out map[string]string, parts map[string][]string) {
 	afters := all.of(d, t.Lane)
 	if d.Want == nil || len(afters) == 0 {

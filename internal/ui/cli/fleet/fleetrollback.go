@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -64,16 +65,8 @@ themselves for a limited time. For other content they require a permit:
 			if err := cli.AskBefore(c.Context(), s, yes, question); err != nil {
 				return err
 			}
-			if r.To != "stable" {
-				if r.To, err = fullCommit(c.Context(), s, r.To); err != nil {
-					return err
-				}
-			}
-			if permitNow {
-				var err error
-				if _, r.Permit, err = signPermit(c.Context(), s, permit, r.To, []string{"*"}); err != nil {
-					return err
-				}
+			if err := permit.complete(c.Context(), s, &r, permitNow); err != nil {
+				return err
 			}
 			return sendFleet(s, func(hub *client.Client) (document.Done, error) {
 				return client.Post(c.Context(), hub, route.RollBackFleet(), r)
@@ -88,6 +81,18 @@ themselves for a limited time. For other content they require a permit:
 	cli.YesFlag(c, &yes)
 	cli.ReasonFlag(c, &r.Reason)
 	return c
+}
+
+// complete sets the full hash of the commit, and signs a permit for it if the user wants one.
+func (p permitFlags) complete(ctx context.Context, s *cli.Session, r *document.FleetRollbackRequest,
+	sign bool) (err error) {
+	if r.To == "stable" {
+		return nil
+	}
+	if r.To, err = fullCommit(ctx, s, r.To); err == nil && sign {
+		_, r.Permit, err = signPermit(ctx, s, p, r.To, []string{"*"})
+	}
+	return err
 }
 
 func newFleetRelease(s *cli.Session) *cobra.Command {
