@@ -35,12 +35,6 @@ type dependence struct {
 	first   string                    // name of the first missing target
 }
 
-// hasPart reports whether an assignment has a part.
-func hasPart(a *fleet.Assignment, part string) bool {
-	_, ok := find(a, part)
-	return ok
-}
-
 func (f Fleet) dependences(all []assign.Desired) dependences {
 	out := dependences{}
 	var named map[string]assign.Desired
