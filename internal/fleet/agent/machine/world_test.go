@@ -233,6 +233,17 @@ func bundles(a *fleet.Assignment) map[string]fleet.Bundle {
 	return out
 }
 
+// unproved reports whether a module waited for another assignment, which did not come to be applied. Only a run
+// shows that it is ready.
+func unproved(k machine.StoredState) bool {
+	for _, s := range k.Modules {
+		if s.State == fleet.ModulePending {
+			return true
+		}
+	}
+	return false
+}
+
 // began checks the laws of runs.
 func (w *world) began(r machine.Run) {
 	for name, b := range bundles(&r.Want) {
@@ -254,8 +265,8 @@ func (w *world) began(r machine.Run) {
 	case r.Look:
 	case fresh && (k.Accepted == nil || r.Want.Newer(*k.Accepted) != 0):
 		w.fault("a run begins for %d.%d, which is not the newest that is durable", r.Want.Epoch, r.Want.Generation)
-	case !fresh && (r.Cause == machine.Assigned && k.Attempts.Count == 0 && k.Error == "" || r.Cause == machine.Retry &&
-		k.Attempts.Count == 0):
+	case !fresh && k.Attempts.Count == 0 && (r.Cause == machine.Assigned && k.Error == "" && !unproved(k) ||
+		r.Cause == machine.Retry):
 		w.fault("a run because of %s, and nothing is new", r.Cause)
 	case fresh && !k.Attempts.Open:
 		w.fault("a run begins and it is not on the disk")
