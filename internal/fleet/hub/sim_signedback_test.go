@@ -98,6 +98,7 @@ func TestSignedFleetRollbackInWaves(t *testing.T) {
 		for _, text := range []string{"second", "third"} {
 			s.site.commit("main", s.site.believed, careful(text))
 			s.within(t, 10*time.Minute, text)
+			time.Sleep(10 * time.Minute) // the rollout has ended, and this content is the one directly before the next
 		}
 		third := s.site.of(s.site.branches["main"])
 		s.rollsBack(t, first, "")
