@@ -76,6 +76,17 @@ func ByName(t testing.TB) {
 	Group(t, hash(t.Name()))
 }
 
+// Seed returns the seed of random histories, which the commit decides: a repetition plays the same ones. Without
+// FETTLE_SAMPLE, or with FETTLE_LONG, it is 0, and the histories are new each time.
+func Seed() uint64 {
+	if _, of := Part(); of == 1 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(os.Getenv(Variable)))
+	return h.Sum64()
+}
+
 // hash returns a number below Parts.
 func hash(text string) int {
 	h := fnv.New32a()

@@ -119,3 +119,19 @@ func TestByName(t *testing.T) {
 		t.Errorf("%d of 40 tests run", ran)
 	}
 }
+
+// A commit always has the same seed, and another commit another one.
+func TestSeed(t *testing.T) {
+	seeds := map[uint64]bool{}
+	for _, text := range []string{"3f8ed4fd", "3f8ed4fd", "3f8ed4fe"} {
+		set(t, text, "")
+		seeds[sample.Seed()] = true
+	}
+	if len(seeds) != 2 || seeds[0] {
+		t.Errorf("the seeds of two commits are %v", seeds)
+	}
+	set(t, "3f8ed4fd", "1")
+	if sample.Seed() != 0 {
+		t.Error("long tests have a fixed seed")
+	}
+}

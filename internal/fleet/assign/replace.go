@@ -10,7 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// readReplacements returns the effects of all replacements. The newest one for the same content wins.
+// readReplacements returns the effects of all replacements. The newest one for the same content wins: also content to
+// which it returns is not held any more.
 func readReplacements(in Input, alarms *alarms) map[heldKey]replaced {
 	out := map[heldKey]replaced{}
 	all := slices.Clone(in.Replacements)
@@ -20,6 +21,9 @@ func readReplacements(in Input, alarms *alarms) map[heldKey]replaced {
 	for _, r := range all {
 		for part, one := range r.read(in, alarms) {
 			out[heldKey{part, one.held}] = one
+			if one.why == "" && one.digest != one.held {
+				delete(out, heldKey{part, one.digest})
+			}
 		}
 	}
 	maps.DeleteFunc(out, func(_ heldKey, r replaced) bool { return r.why == "" && r.held == r.digest })
@@ -49,13 +53,23 @@ func (r Replacement) read(in Input, alarms *alarms) map[string]replaced {
 		}
 		out[part] = one
 	}
-	if why := out[parts[0]].why; why != "" {
-		content := fleet.NewHeldContent(parts, r.Held, "")
-		alarms.addWith(Alarm{Kind: Unresolved, Held: &content, Text: fmt.Sprintf(
-			"%s is %s, because the rollback to %.12s has no content: %s. Targets without the held content keep their "+
-				"assignments.", r.Part, content.Text, r.Commit, why)}, "")
-	}
+	r.sayHeld(in, parts, out, alarms)
 	return out
+}
+
+// sayHeld adds an alarm if the head of the branch has held content that nothing replaces.
+func (r Replacement) sayHeld(in Input, parts []string, effects map[string]replaced, alarms *alarms) {
+	head := in.Revisions[in.Refs[in.Branch].Commit]
+	parts = slices.DeleteFunc(parts, func(p string) bool {
+		return effects[p].why == "" || head.bundle(p).Digest != effects[p].held
+	})
+	if len(parts) == 0 {
+		return
+	}
+	content := fleet.NewHeldContent(parts, r.Held, "")
+	alarms.addWith(Alarm{Kind: Unresolved, Held: &content, Text: fmt.Sprintf(
+		"%s is %s, because the rollback to %.12s has no content: %s. Targets without the held content keep their "+
+			"assignments.", r.Part, content.Text, r.Commit, effects[parts[0]].why)}, "")
 }
 
 // compiled returns a compiled commit. why is the reason why it is unknown, or "".

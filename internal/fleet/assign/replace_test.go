@@ -82,10 +82,15 @@ func TestReplacements(t *testing.T) {
 		{"modules/web c a", "b", "bbb"},
 		{"modules/web c a; modules/db b c", "b", "bbc"},
 		{"modules/web c a; all b a", "c", "cac"}, // the branch has the content of c again
+		{"modules/web c a; all b c", "b", "ccc"}, // the newer one returns to the content of c
+		{"modules/web c a; all b c", "c", "ccc"},
+		{"all c f; modules/web b c", "b", "bcb"}, // f does not compile
+		{"modules/web b c; all c f", "b", ""},
 	} {
 		f := newReplacing(c.head)
 		f.commit("d", "ccc")
 		f.commit("e", "ece")
+		f.in.Revisions[hash("f")] = assign.Contents{Error: "it does not compile"}
 		for o := range strings.SplitSeq(c.orders, "; ") {
 			f.order(o)
 		}
@@ -151,5 +156,18 @@ func TestReplacementsOfPins(t *testing.T) {
 	f.in.Targets[0].Pin = &fleet.Pin{Ref: "main"}
 	if got := f.gets(); got != "ccc" {
 		t.Errorf("a pinned target: %s", got)
+	}
+}
+
+// Newer content in the branch ends the alarm about a rollback without content.
+func TestAlarmOfUnknownReplacement(t *testing.T) {
+	f := newReplacing("c")
+	f.order("modules/web c a")
+	f.in.Revisions[hash("a")] = assign.Contents{Error: "it does not compile"}
+	for head, want := range map[string]bool{"c": true, "b": false} {
+		f.head(head)
+		if got := len(assign.Compute(f.in).Alarms) > 0; got != want {
+			t.Errorf("an alarm with the head %s: %t, want %t", head, got, want)
+		}
 	}
 }

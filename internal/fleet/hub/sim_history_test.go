@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/sample"
 )
 
 // operation is a random operation on a fleet: its kind, its object, and a number.
@@ -60,11 +61,8 @@ func TestSimulatedHistories(t *testing.T) {
 	if os.Getenv("FETTLE_LONG") != "" {
 		checks = "2000"
 	}
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		old := f.Value.String()
-		_ = flag.Set("rapid.checks", checks)
-		defer func() { _ = flag.Set("rapid.checks", old) }()
-	}
+	defer setDefault("rapid.checks", checks)()
+	defer setDefault("rapid.seed", fmt.Sprint(sample.Seed()))()
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) operation {
@@ -80,6 +78,16 @@ func TestSimulatedHistories(t *testing.T) {
 		}
 	})
 	t.Logf("%v", seen)
+}
+
+// setDefault sets a flag that has its default value. reset undoes this.
+func setDefault(name, value string) (reset func()) {
+	f := flag.Lookup(name)
+	old := f.Value.String()
+	if old == f.DefValue {
+		_ = flag.Set(name, value)
+	}
+	return func() { _ = flag.Set(name, old) }
 }
 
 // happen plays a history, and returns the broken guarantees.
