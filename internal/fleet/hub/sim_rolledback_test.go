@@ -65,10 +65,12 @@ func (h *history) rolledBack(ctx context.Context, last *revision) {
 	}
 }
 
-// rest waits until changes have reached all targets.
+// rest waits until changes have reached all targets. Some of them wait for the next window.
 func (h *history) rest(ctx context.Context) {
 	time.Sleep(3 * 5 * time.Minute)
 	if h.waves {
+		opens := time.Now().Truncate(windowInterval).Add(windowInterval)
+		time.Sleep(time.Until(opens) + 5*time.Minute)
 		h.finish(ctx)
 	}
 }

@@ -30,6 +30,9 @@ rollout "waves" {
 `
 )
 
+// windowInterval is the time between the beginnings of two windows of inWindows.
+const windowInterval = 30 * time.Minute
+
 // inWindows is inWaves with windows, which are open for ten minutes of each half hour.
 const inWindows = `
 policy {
