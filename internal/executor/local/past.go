@@ -1,6 +1,7 @@
 package local
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -63,8 +64,12 @@ func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 		p.freed[rec.Path] = true
 		return
 	}
+	if did == plan.Remove && p.follows(rec.Path, *rec.To.File()) {
+		p.freed[rec.Path] = true
+		return
+	}
 	if k == addr.KindFile {
-		delete(p.freed, rec.Path)
+		p.reclaim(rec.Path, rec.From.File().Type == image.Directory && rec.To.File().Type != image.Directory)
 	}
 	was := *rec.From.File()
 	if did == plan.Repair || restored {
@@ -75,6 +80,24 @@ func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 		for _, in := range slices.Backward(p.kept(tree)) { // a directory after its content
 			p.add(path.Join(rec.Path, in.Rel), image.File{Type: image.Absent}, true)
 		}
+	}
+}
+
+// follows tells whether a path becomes just what a stored directory above it has.
+func (p *past) follows(at string, to image.File) bool {
+	tree := p.trees[p.covered(at)]
+	if tree == "" {
+		return false
+	}
+	f, there := p.inStored(tree, strings.TrimPrefix(at, p.covered(at)+"/"))
+	return there && same(f, to)
+}
+
+// reclaim ends the release of a path, and of the paths below a directory that a run removed or replaced.
+func (p *past) reclaim(at string, below bool) {
+	delete(p.freed, at)
+	if below {
+		maps.DeleteFunc(p.freed, func(q string, _ bool) bool { return strings.HasPrefix(q, at+"/") })
 	}
 }
 
@@ -161,7 +184,7 @@ func (p *past) wanted(isDir func(string) bool) map[string]image.File {
 	for _, at := range tops {
 		below := map[string]image.File{}
 		for _, k := range p.kept(p.trees[at]) {
-			if sub := path.Join(at, k.Rel); !p.overruled(at, sub) {
+			if sub := path.Join(at, k.Rel); !p.freed[sub] && !p.overruled(at, sub) {
 				below[sub] = k.File
 			}
 		}

@@ -92,6 +92,34 @@ func TestReleasedWithoutItsTree(t *testing.T) {
 	}
 }
 
+// TestReleasedInATree: a run restored a path as the stored directory above it has it, and released it. It is not restored
+// again, unless a run changes it, or removes the directory with it.
+func TestReleasedInATree(t *testing.T) {
+	absent, dir := image.File{Type: image.Absent}, image.File{Type: image.Directory}
+	tree := image.File{Type: image.Directory, Tree: "t"}
+	for what, c := range map[string]struct {
+		to   image.File
+		next []journal.Record
+		want bool // it is restored
+	}{
+		"released":                 {linkOf(1), nil, false},
+		"restored otherwise":       {linkOf(2), nil, true},
+		"changed afterwards":       {linkOf(1), []journal.Record{moveOf("/d/f", linkOf(1), linkOf(3))}, true},
+		"removed with a directory": {linkOf(1), []journal.Record{moveOf("/d", tree, absent)}, true},
+	} {
+		p := newPast(func(string) []plan.TreeFile { return []plan.TreeFile{{Rel: "f", File: linkOf(1)}} })
+		p.move(moveOf("/d", tree, absent), plan.Update, false)
+		p.move(moveOf("/d", absent, dir), plan.Update, false)
+		p.move(moveOf("/d/f", absent, c.to), plan.Remove, false)
+		for _, rec := range c.next {
+			p.move(rec, plan.Update, false)
+		}
+		if _, restores := p.wanted(func(string) bool { return true })["/d/f"]; restores != c.want || p.freed["/d/f"] == c.want {
+			t.Errorf("%s: restored %t, released %t", what, restores, p.freed["/d/f"])
+		}
+	}
+}
+
 func linkOf(mtime int64) image.File {
 	return image.File{Type: image.Symlink, Target: "x", MTime: mtime}
 }
