@@ -15,6 +15,7 @@ const (
 	Undefine EventKind = "undefine" // the repository no longer declares the lock
 	Acquire  EventKind = "acquire"  // an owner requests a slot, or renews its lease
 	Release  EventKind = "release"  // an owner, or an operator, releases the slot of the owner
+	Leave    EventKind = "leave"    // the owner left the fleet
 	Tick     EventKind = "tick"     // time has passed
 )
 
@@ -22,8 +23,9 @@ const (
 type Event struct {
 	Kind       EventKind
 	Definition Definition // of Define; it must pass Check
-	Owner      string     // of Acquire and Release; it must pass CheckOwner
-	Token      uint64     // of Release: only the slot with this token; 0 means any
+	Owner      string     // of Acquire, Release and Leave; it must pass CheckOwner
+	Token      uint64     // of Release and Leave: only the slot with this token; 0 means any
+	Working    bool       // of Leave: the owner may still work, until its lease ends
 	// Restored is the time at which the fleet was restored from a backup, in ms since 1970; 0 means never.
 	Restored int64
 }
@@ -85,6 +87,8 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 		d.acquire(e)
 	case Release:
 		d.release(e)
+	case Leave:
+		d.leave(e)
 	}
 	return d.State, d.answer
 }
@@ -171,6 +175,15 @@ func (d *decision) release(e Event) {
 		d.Holders = slices.Delete(d.Holders, i, i+1)
 	}
 	d.Lost = slices.DeleteFunc(d.Lost, meant)
+}
+
+// leave frees the slot of an owner that cannot release it any more. If it may still work, the slot remains taken until
+// its lease has ended, with both values of OnExpiry.
+func (d *decision) leave(e Event) {
+	i := d.find(e.Owner)
+	if i < 0 || !e.Working || d.Holders[i].Overdue(d.now-Grace.Milliseconds()) {
+		d.release(e)
+	}
 }
 
 func (d *decision) find(owner string) int {

@@ -24,6 +24,8 @@
 //     Free, another owner can take the slot one Grace after the end of the lease. The former holder remains visible
 //     as lost.
 //   - A holder must stop its work before its lease ends. If it cannot reach a hub, it cannot renew.
+//   - An owner that left the fleet cannot release its slot. If it left on purpose, the slot is free immediately. If it
+//     may still work, because only the trust in it ended, the slot is free one Grace after the end of its lease.
 //   - An unknown lock: refused. An undeclared lock grants nothing; its holders remain until they release it or until
 //     an operator does.
 //   - Fewer slots than holders: the holders remain. Nothing is granted until fewer owners hold than there are slots.

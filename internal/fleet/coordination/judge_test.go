@@ -79,3 +79,17 @@ func (j *judge) released(owner string, token uint64) {
 		delete(j.owners, owner)
 	}
 }
+
+// left notes that an owner left the fleet. freed tells whether it has no slot afterwards.
+func (j *judge) left(owner string, at time.Duration, working, freed bool) {
+	c, had := j.owners[owner]
+	switch {
+	case had && freed && working && at < c.asked+c.lease:
+		j.failf("%s: the slot of %s is free, and it may still work", at, owner)
+	case !freed && (!working || had && at >= c.asked+c.lease+2*time.Minute):
+		j.failf("%s: %s left the fleet and keeps its slot", at, owner)
+	}
+	if freed {
+		delete(j.owners, owner)
+	}
+}

@@ -49,8 +49,10 @@ func (h *history) step(expiry OnExpiry) {
 		h.judge.gone = true
 	case 2:
 		h.decide(Event{Kind: Tick})
-	case 3, 4, 5, 6:
+	case 3, 4, 5:
 		h.release()
+	case 6:
+		h.leave()
 	default:
 		h.acquire()
 	}
@@ -102,4 +104,12 @@ func (h *history) release() {
 	token := rapid.SampledFrom(append([]uint64{0}, h.tokens[owner]...)).Draw(h.T, "token")
 	h.decide(Event{Kind: Release, Owner: owner, Token: token})
 	h.judge.released(owner, token)
+}
+
+// leave removes an owner from the fleet.
+func (h *history) leave() {
+	owner, working := h.owner(), rapid.Bool().Draw(h.T, "working")
+	h.decide(Event{Kind: Leave, Owner: owner, Working: working})
+	has := slices.ContainsFunc(h.state.Holders, func(o Holder) bool { return o.Owner == owner })
+	h.judge.left(owner, h.at, working, !has)
 }

@@ -11,13 +11,18 @@ type declared struct {
 	all   []coordination.Definition
 	known bool // a commit was read
 	mu    sync.Mutex
-	wake  chan struct{} // has a value after set
+	wake  chan struct{} // has a value after set and poke
 }
 
 func (d *declared) set(all []coordination.Definition) {
 	d.mu.Lock()
 	d.all, d.known = all, true
 	d.mu.Unlock()
+	d.poke()
+}
+
+// poke ends the wait of Run.
+func (d *declared) poke() {
 	select {
 	case d.wake <- struct{}{}:
 	default:

@@ -24,12 +24,15 @@ func record(ctx context.Context, to events.Recorder, l coordination.State, a coo
 		if c.Kind == coordination.Released && by.by != "" {
 			e.By = by.by
 			e.Text = fmt.Sprintf("lock %s: the slot was released by order of a user: %s", l.Name, by.why)
+		} else if c.Kind == coordination.Released && by.why != "" {
+			e.Text = fmt.Sprintf("lock %s: the slot is free: %s", l.Name, by.why)
 		}
 		to.Note(context.WithoutCancel(ctx), e)
 	}
 }
 
-// order is the command of a user that caused a change; the zero value means that the owner caused it.
+// order is the command of a user that caused a change, or without a user the reason of the hub; the zero value means
+// that the owner caused the change.
 type order struct{ by, why string }
 
 // describe returns the text of an event.

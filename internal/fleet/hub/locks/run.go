@@ -22,12 +22,14 @@ func (s *Locks) Declare(all []source.Lock) {
 	s.declared.set(out)
 }
 
-// Forget removes the limits of a target that left the fleet. Its slots stay taken: the reason may be that the host
-// is broken.
-func (s *Locks) Forget(id fleet.TargetID) { s.limiter.Forget(id) }
+// Forget removes the limits of a target that left the fleet, and makes Run free its slots.
+func (s *Locks) Forget(id fleet.TargetID) {
+	s.limiter.Forget(id)
+	s.declared.poke()
+}
 
-// tidyEvery is the time between two checks of all leases.
-const tidyEvery = 15 * time.Second
+// TidyEvery is the time between two checks of all leases.
+const TidyEvery = 15 * time.Second
 
 // Run stores the declared locks and records the ends of leases, until ctx ends. Only the leading hub calls it. It
 // must not matter if two hubs do.
@@ -40,7 +42,7 @@ func (s *Locks) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.declared.wake:
-		case <-time.After(tidyEvery):
+		case <-time.After(TidyEvery):
 		}
 	}
 }
@@ -59,7 +61,7 @@ func (s *Locks) tidy(ctx context.Context) error {
 		if known && !names[l.Name] {
 			kind = coordination.Undefine
 		}
-		errs = append(errs, s.change(ctx, l.State, kind))
+		errs = append(errs, s.leave(ctx, l.State), s.change(ctx, l.State, kind))
 	}
 	return errors.Join(errs...)
 }

@@ -12,7 +12,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
-	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/lang/source"
 )
 
@@ -35,7 +34,6 @@ func TestLimitsAgree(t *testing.T) {
 func listed(t *testing.T, expiry coordination.OnExpiry) Service {
 	t.Helper()
 	s := hubOver(t, bustest.NewStore())
-	s.Records.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 	for i, name := range []string{"web1", "web2"} {
 		err := s.Records.Targets.Put(t.Context(), string(bustest.ID(i)), fleet.Target{ID: bustest.ID(i), Name: name}, 0)
 		if err != nil {

@@ -22,6 +22,7 @@ func hubOver(t *testing.T, store fleet.Store) *Locks {
 	t.Helper()
 	table := &records.Table{}
 	table.Locks = records.NewMirror(store, "lock/", records.ParseLock)
+	table.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 	table.Epochs = records.NewMirror[records.Epoch](store, "rule/", nil)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
