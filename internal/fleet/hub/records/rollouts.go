@@ -18,7 +18,7 @@ type Rollouts struct {
 	// Snapshot replaces this entry and all earlier ones.
 	Snapshot *rollout.Snapshot `json:"snapshot,omitempty"`
 	// Contents contains the parts of assignments that the events name and that no earlier entry contains, by
-	// digest.
+	// digest. The key of a part whose content is equal to another one in the entry also has its name: "DIGEST PART".
 	Contents map[string]fleet.Assigned `json:"contents,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // A log with compactAfter entries gets a snapshot. The ended rollouts in it have at most keepMembers targets
@@ -32,9 +33,10 @@ func (l *Log) Compact(ctx context.Context) error {
 	}
 	contents := map[string]fleet.Assigned{}
 	for _, parts := range s.Stable {
-		for _, d := range parts {
-			if p, known := l.contents[d]; known {
-				contents[d] = p
+		for part, d := range parts {
+			c := rollout.Change{Part: part, Digest: d}
+			if p, known := l.contents[c]; known {
+				contents[contentKey(contents, c)] = p
 			}
 		}
 	}

@@ -16,7 +16,7 @@ type choice struct {
 	// stable returns the stable content of a part for a target that has none.
 	stable func(part string) (fleet.Assigned, bool)
 	// content returns content of the log.
-	content func(digest string) (fleet.Assigned, bool)
+	content func(rollout.Change) (fleet.Assigned, bool)
 	returns []rollout.Change // parts that the target must have again
 	known   *differences     // has results for other targets
 }
@@ -64,7 +64,7 @@ func (c choice) goBack(has map[string]fleet.Assigned) (why string) {
 	for _, r := range c.returns {
 		if r.Digest == "" {
 			delete(has, r.Part)
-		} else if p, ok := c.content(r.Digest); ok {
+		} else if p, ok := c.content(r); ok {
 			has[r.Part] = p
 		}
 	}

@@ -59,12 +59,12 @@ func (c composition) run() string {
 			return slices.Contains(strings.Fields(c.allowed), ch.Part), "waits"
 		},
 		stable: func(part string) (fleet.Assigned, bool) { return find(assignment(c.stable), part) },
-		content: func(d string) (found fleet.Assigned, ok bool) {
+		content: func(c rollout.Change) (found fleet.Assigned, ok bool) {
 			if log == nil {
 				return found, false
 			}
 			for _, p := range parts(*log) {
-				if digest(p) == d {
+				if digest(p) == c.Digest && partName(p) == c.Part {
 					return p, true
 				}
 			}

@@ -1,8 +1,10 @@
 package rollouts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -15,11 +17,12 @@ const maxParts = rollout.PieceSize
 
 // entries returns the entries of the log for the events of a decision. The contents that the events name are
 // in an entry before them, or in the same entry.
-func entries(events []rollout.Event, contents map[string]fleet.Assigned) []records.Rollouts {
+func entries(events []rollout.Event, contents map[rollout.Change]fleet.Assigned) []records.Rollouts {
 	var b batch
-	for _, digest := range slices.Sorted(maps.Keys(contents)) {
-		p := contents[digest]
-		b.next(contentParts + len(p.Needs)).Contents[digest] = p
+	for _, c := range slices.SortedFunc(maps.Keys(contents), compareChanges) {
+		p := contents[c]
+		to := b.next(contentParts + len(p.Needs)).Contents
+		to[contentKey(to, c)] = p
 	}
 	for _, e := range events {
 		for _, piece := range e.Pieces() {
@@ -28,6 +31,25 @@ func entries(events []rollout.Event, contents map[string]fleet.Assigned) []recor
 		}
 	}
 	return b.entries
+}
+
+func compareChanges(a, b rollout.Change) int {
+	return cmp.Or(cmp.Compare(a.Digest, b.Digest), cmp.Compare(a.Part, b.Part))
+}
+
+// contentKey returns the key of a content in an entry: its digest, with the name of its part if another part has equal
+// content.
+func contentKey(in map[string]fleet.Assigned, c rollout.Change) string {
+	if _, used := in[c.Digest]; used {
+		return c.Digest + " " + c.Part
+	}
+	return c.Digest
+}
+
+// contentOfKey is the inverse of contentKey.
+func contentOfKey(key string, p fleet.Assigned) rollout.Change {
+	digest, _, _ := strings.Cut(key, " ")
+	return rollout.Change{Part: partName(p), Digest: digest}
 }
 
 // The parts of a content are its digests, names and signatures. The parts of an event are its target and its reason.

@@ -40,10 +40,10 @@ func TestLargeRollout(t *testing.T) {
 	l := hubOf(t, store)
 	targets := manyTargets(t, 100_000)
 	plan := rollout.Plan{Lane: "main", Strategy: rollout.Careful(), Waves: rollout.Careful().Distribute(targets, "r1")}
-	contents := map[string]fleet.Assigned{}
+	contents := map[rollout.Change]fleet.Assigned{}
 	for i := range 3000 {
 		plan.Changes = append(plan.Changes, rollout.Change{Part: fmt.Sprint("modules/m", i), Digest: hash(i)})
-		contents[hash(i)] = fleet.Assigned{Module: fmt.Sprint("modules/m", i), Bundle: fleet.Bundle{Digest: hash(i)},
+		contents[plan.Changes[i]] = fleet.Assigned{Module: fmt.Sprint("modules/m", i), Bundle: fleet.Bundle{Digest: hash(i)},
 			Revision: fleet.Revision{Commit: hash(-i)[:40], Signer: hash(-i)}, Proof: &fleet.Bundle{Digest: hash(9000 + i)}}
 	}
 	all := []rollout.Event{{Rollout: "r1", Kind: rollout.Created, Created: &plan}}
@@ -89,14 +89,14 @@ func same(t *testing.T, l, other *Log, members, contents int) {
 
 // An entry contains as much as fits: contents first.
 func TestEntries(t *testing.T) {
-	few := entries([]rollout.Event{{Rollout: "r1"}, {Rollout: "r2"}}, map[string]fleet.Assigned{"d": {}})
+	few := entries([]rollout.Event{{Rollout: "r1"}, {Rollout: "r2"}}, map[rollout.Change]fleet.Assigned{{Digest: "d"}: {}})
 	if len(few) != 1 || len(few[0].Events) != 2 || len(few[0].Contents) != 1 {
 		t.Errorf("a small decision: %+v", few)
 	}
 	if out := entries(nil, nil); len(out) != 0 {
 		t.Errorf("a decision without events: %+v", out)
 	}
-	many := entries(make([]rollout.Event, 2001), map[string]fleet.Assigned{"d": {}})
+	many := entries(make([]rollout.Event, 2001), map[rollout.Change]fleet.Assigned{{Digest: "d"}: {}})
 	var sizes []int
 	for _, e := range many {
 		sizes = append(sizes, len(e.Events))

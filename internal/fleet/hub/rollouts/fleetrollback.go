@@ -183,7 +183,7 @@ func (l *Log) stable(part, head string) (out map[string]string, known bool, err 
 	delivered := l.shown.delivered(head)
 	for _, parts := range l.shown.state.StableContent() {
 		for p, d := range parts {
-			a, ok := l.shown.contents[d]
+			a, ok := l.shown.contents[rollout.Change{Part: p, Digest: d}]
 			if !ok || part != assign.AllParts && p != part {
 				continue
 			}
@@ -202,7 +202,7 @@ func (l *Log) stable(part, head string) (out map[string]string, known bool, err 
 func (l *folded) delivered(commit string) bool {
 	all := l.state.All()
 	return len(all) > 0 && slices.ContainsFunc(all[0].Plan.Changes, func(c rollout.Change) bool {
-		return l.contents[c.Digest].Revision.Commit == commit
+		return l.contents[c].Revision.Commit == commit
 	})
 }
 

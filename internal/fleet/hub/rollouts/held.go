@@ -17,9 +17,9 @@ func (t *Turn) heldBecause(r *rollout.Rollout) fleet.HeldContent {
 			continue
 		}
 		parts = append(parts, c.Part)
-		head = t.newer(head, c.Digest)
+		head = t.newer(head, c)
 		d, _ := t.log.state.Stable(r.Plan.Lane, c.Part)
-		stable = t.newer(stable, d)
+		stable = t.newer(stable, rollout.Change{Part: c.Part, Digest: d})
 	}
 	slices.Sort(parts)
 	h := fleet.NewHeldContent(slices.Compact(parts), head.Commit, stable.Commit)
@@ -28,8 +28,8 @@ func (t *Turn) heldBecause(r *rollout.Rollout) fleet.HeldContent {
 }
 
 // newer returns the revision of a content if it is newer than a revision.
-func (t *Turn) newer(than fleet.Revision, digest string) fleet.Revision {
-	if p, ok := t.content(digest); ok && (than.Commit == "" || p.Revision.Time > than.Time) {
+func (t *Turn) newer(than fleet.Revision, c rollout.Change) fleet.Revision {
+	if p, ok := t.content(c); ok && (than.Commit == "" || p.Revision.Time > than.Time) {
 		return p.Revision
 	}
 	return than
@@ -55,7 +55,7 @@ func (t *Turn) NameRollouts(all []assign.Alarm) {
 func (t *Turn) delivers(parts []string) string {
 	for _, r := range t.log.state.All() {
 		if slices.ContainsFunc(r.Plan.Changes, func(c rollout.Change) bool {
-			p, ok := t.content(c.Digest)
+			p, ok := t.content(c)
 			return ok && slices.Contains(parts, c.Part) && p.Bundle.Digest == t.headBundle(c.Part)
 		}) {
 			return r.ID

@@ -29,9 +29,9 @@ type Log struct {
 type folded struct {
 	mirror   *records.Mirror[records.Rollouts]
 	state    *rollout.State
-	contents map[string]fleet.Assigned // of all entries, by digest
-	read     uint64                    // number of the last entry in state
-	snapshot uint64                    // number of the newest snapshot in state
+	contents map[rollout.Change]fleet.Assigned // of all entries
+	read     uint64                            // number of the last entry in state
+	snapshot uint64                            // number of the newest snapshot in state
 }
 
 // NewLog returns a log that is empty until its mirror is filled.
@@ -57,7 +57,7 @@ func (l *Log) end() { <-l.deciding }
 
 // reset discards the state. The next sync builds it again.
 func (l *folded) reset() {
-	l.state, l.contents, l.read, l.snapshot = rollout.NewState(), map[string]fleet.Assigned{}, 0, 0
+	l.state, l.contents, l.read, l.snapshot = rollout.NewState(), map[rollout.Change]fleet.Assigned{}, 0, 0
 }
 
 // entryKey returns the key of an entry. Keys sort like numbers.
@@ -76,7 +76,7 @@ func (l *folded) sync() {
 		}
 		l.read++
 		if e.Snapshot != nil {
-			l.state, l.contents, l.snapshot = e.Snapshot.State(), map[string]fleet.Assigned{}, l.read
+			l.state, l.contents, l.snapshot = e.Snapshot.State(), map[rollout.Change]fleet.Assigned{}, l.read
 		}
 		for _, event := range e.Events {
 			l.state.Fold(event)
@@ -96,14 +96,14 @@ func (l *folded) newestSnapshot() (before uint64) {
 }
 
 func (l *folded) keep(contents map[string]fleet.Assigned) {
-	for d, p := range contents {
-		l.contents[d] = p
+	for key, p := range contents {
+		l.contents[contentOfKey(key, p)] = p
 	}
 }
 
 // store writes events that are already part of the state. After an error, the state is built again from the
 // log. If another hub wrote first, the error wraps fleet.ErrConflict.
-func (l *Log) store(ctx context.Context, events []rollout.Event, contents map[string]fleet.Assigned) error {
+func (l *Log) store(ctx context.Context, events []rollout.Event, contents map[rollout.Change]fleet.Assigned) error {
 	for _, e := range entries(events, contents) {
 		if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
 			l.reset()

@@ -33,7 +33,7 @@ func fill(t *testing.T, l *Log, store *bustest.Store) {
 }
 
 // begun stores the begin of a rollout.
-func begun(t *testing.T, l *Log, id string, contents map[string]fleet.Assigned) {
+func begun(t *testing.T, l *Log, id string, contents map[rollout.Change]fleet.Assigned) {
 	t.Helper()
 	if err := l.begin(t.Context()); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func fillLog(t *testing.T, l *Log) {
 func TestCompact(t *testing.T) {
 	store := bustest.NewStore()
 	l := hubOf(t, store)
-	begun(t, l, "r1", map[string]fleet.Assigned{"old": {Module: "modules/old"}})
+	begun(t, l, "r1", map[rollout.Change]fleet.Assigned{{Digest: "old"}: {Module: "modules/old"}})
 	slow := hubOf(t, store)
 	phases(slow)
 	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {

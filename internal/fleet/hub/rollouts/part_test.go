@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // TestSameContent: two parts have the same content if, and only if, they have the same digest.
@@ -63,8 +64,8 @@ func TestUnion(t *testing.T) {
 // TestContentDigests: a hub keeps the bundles and the proofs of the content in the log.
 func TestContentDigests(t *testing.T) {
 	l := hubOf(t, bustest.NewStore())
-	begun(t, l, "r1", map[string]fleet.Assigned{"a": {Bundle: fleet.Bundle{Digest: "bundle a"}},
-		"b": {Bundle: fleet.Bundle{Digest: "bundle b"}, Proof: &fleet.Bundle{Digest: "proof b"}}})
+	begun(t, l, "r1", map[rollout.Change]fleet.Assigned{{Digest: "a"}: {Bundle: fleet.Bundle{Digest: "bundle a"}},
+		{Digest: "b"}: {Bundle: fleet.Bundle{Digest: "bundle b"}, Proof: &fleet.Bundle{Digest: "proof b"}}})
 	want := map[string]bool{"bundle a": true, "bundle b": true, "proof b": true}
 	if got := l.ContentDigests(); !maps.Equal(got, want) {
 		t.Errorf("%v", got)

@@ -15,7 +15,7 @@ import (
 type Turn struct {
 	log      *Log
 	events   []rollout.Event
-	contents map[string]fleet.Assigned
+	contents map[rollout.Change]fleet.Assigned
 	was      map[fleet.TargetID]*fleet.Assignment
 	held     map[string][]fleet.TargetID // targets that lack held content, by rollout
 	away     []fleet.TargetID            // see Away
@@ -32,7 +32,7 @@ func (l *Log) Begin(ctx context.Context) (*Turn, error) {
 	if err := l.begin(ctx); err != nil {
 		return nil, err
 	}
-	return &Turn{log: l, contents: map[string]fleet.Assigned{}}, nil
+	return &Turn{log: l, contents: map[rollout.Change]fleet.Assigned{}}, nil
 }
 
 // End ends the decision. Events that were not stored are discarded. It can be repeated.
@@ -116,7 +116,7 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 // the held content of the branch. The target then gets the content that replaces it.
 func (t *Turn) stable(lane, part string, want fleet.Assignment) (fleet.Assigned, bool) {
 	d, _ := t.log.state.Stable(lane, part)
-	p, ok := t.content(d)
+	p, ok := t.content(rollout.Change{Part: part, Digest: d})
 	if next, wanted := find(&want, part); ok && wanted && t.headBundle(part) == p.Bundle.Digest &&
 		next.Bundle.Digest != p.Bundle.Digest {
 		return next, true
@@ -124,25 +124,25 @@ func (t *Turn) stable(lane, part string, want fleet.Assignment) (fleet.Assigned,
 	return p, ok
 }
 
-// content returns the content of a part by its digest.
-func (t *Turn) content(digest string) (p fleet.Assigned, ok bool) {
-	if p, ok = t.log.contents[digest]; !ok {
-		p, ok = t.contents[digest]
+// content returns the content that a change delivers.
+func (t *Turn) content(c rollout.Change) (p fleet.Assigned, ok bool) {
+	if p, ok = t.log.contents[c]; !ok {
+		p, ok = t.contents[c]
 	}
 	return p, ok
 }
 
 // record collects the content of parts that the new events name.
 func (t *Turn) record(all []assign.Desired) {
-	needed := map[string]bool{}
+	needed := map[rollout.Change]bool{}
 	for _, e := range t.events {
 		changes := e.Before
 		if e.Created != nil {
 			changes = slices.Concat(changes, e.Created.Changes)
 		}
 		for _, c := range changes {
-			if _, known := t.log.contents[c.Digest]; c.Digest != "" && !known {
-				needed[c.Digest] = true
+			if _, known := t.log.contents[c]; c.Digest != "" && !known {
+				needed[c] = true
 			}
 		}
 	}
@@ -158,11 +158,11 @@ func (t *Turn) record(all []assign.Desired) {
 	}
 }
 
-func (t *Turn) collect(needed map[string]bool, a fleet.Assignment) {
+func (t *Turn) collect(needed map[rollout.Change]bool, a fleet.Assignment) {
 	collect := func(p fleet.Assigned) {
-		if d := t.parts.digest(p); needed[d] {
-			t.contents[d] = p
-			delete(needed, d)
+		if c := (rollout.Change{Part: partName(p), Digest: t.parts.digest(p)}); needed[c] {
+			t.contents[c] = p
+			delete(needed, c)
 		}
 	}
 	collect(a.Root)
