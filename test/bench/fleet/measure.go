@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/client"
@@ -297,7 +298,8 @@ func (b *bench) pushOne(ctx context.Context, text string, end step) (c commit, e
 	return c, err
 }
 
-// rollOut measures commits with other strategies.
+// rollOut measures commits with other strategies. The commit that selects a strategy is rolled out with the previous
+// one, so the last commit measures careful.
 func (b *bench) rollOut(ctx context.Context) (err error) {
 	if _, err := b.roll(ctx, waves, "use waves"); err != nil {
 		return err
@@ -305,12 +307,13 @@ func (b *bench) rollOut(ctx context.Context) (err error) {
 	if b.out.waves, err = b.roll(ctx, waves, "in waves"); err != nil {
 		return err
 	}
-	if b.careful {
-		if b.out.careful, err = b.roll(ctx, careful, "carefully"); err != nil {
-			return err
-		}
+	if !b.careful {
+		_, err = b.roll(ctx, atOnce, "use no waves")
+		return err
 	}
-	_, err = b.roll(ctx, atOnce, "use no waves")
+	if _, err = b.roll(ctx, careful, "use careful"); err == nil {
+		b.out.careful, err = b.roll(ctx, atOnce, "carefully, use no waves")
+	}
 	return err
 }
 
@@ -322,17 +325,14 @@ func (b *bench) roll(ctx context.Context, strategy, text string) (c commit, err 
 	if err := b.site.top(strategy); err != nil {
 		return c, err
 	}
-	c, err = b.pushOne(ctx, text, func(ctx context.Context) error { return b.ended(ctx, strategy) })
+	c, err = b.pushOne(ctx, text, func(ctx context.Context) error { return b.ended(ctx, text) })
 	b.say("%s: a commit reached the first agent after %s and all after %s; the hub was done after %s, with %s of CPU time",
 		text, c.first, c.last, c.known, c.cpu)
 	return c, err
 }
 
-// ended waits for the end of the newest rollout, which all agents have followed.
-func (b *bench) ended(ctx context.Context, strategy string) error {
-	if strategy == atOnce {
-		return nil
-	}
+// ended waits for the end of the rollout of a commit, which all agents have followed.
+func (b *bench) ended(ctx context.Context, text string) error {
 	var newest document.Rollout
 	err := await(ctx, "the end of the rollout", func() bool {
 		began := time.Now()
@@ -340,7 +340,7 @@ func (b *bench) ended(ctx context.Context, strategy string) error {
 		if err == nil && len(page.Rollouts) > 0 {
 			newest = page.Rollouts[0]
 		}
-		if newest.Strategy == strategy && rollout.Phase(newest.Phase).Final() {
+		if strings.HasSuffix(newest.Cause, ": "+text) && rollout.Phase(newest.Phase).Final() {
 			return true
 		}
 		_ = pause(ctx, 9*time.Since(began)) // each request costs the hub CPU time
