@@ -130,6 +130,8 @@ func TestWrongGates(t *testing.T) {
 		`webhook "a" { url = "https://ann:secret@x" }`:                         "without a password",
 		`webhook "a" { url = "ftp://x" }`:                                      "must have a url such as",
 		`webhook "a" { interval = "0s" }`:                                      "interval must be longer than 0s",
+		"approval \"a\" {\n groups = [\"dba\", \"dba\"]\n}":                    "groups must contain each name once",
+		"approval \"a\" {\n groups = \"dba\"\n}":                               "groups must be a list of names",
 		`approval "a" { timeout = "0s" }`:                                      "timeout must be longer than 0s",
 		`webhook "a" { sign = "ci" }`:                                          "has nothing to sign",
 		"approval \"a\" {\n users = []\n}":                                     "users must be a list of names",

@@ -57,26 +57,11 @@ func TestSignedCommands(t *testing.T) {
 func (f *signedFleet) operator() {
 	h := f.hub
 	h.Run(f.t, "fettle", "user", "set", "ann", "--role", "operate")
-	var login document.NewLogin
-	if err := json.Unmarshal([]byte(h.Run(f.t, "fettle", "user", "login", "ann", "--json")), &login); err != nil {
-		f.t.Fatal(err)
-	}
-	f.secret = login.Secret
-	ca, _ := pem.Decode([]byte(h.ReadFile(f.t, "/var/lib/fettle-hub/authority/authority.pem")))
-	if ca == nil {
-		f.t.Fatal("the hub has no certificate of the fleet CA")
-	}
-	f.authority = sha256.Sum256(ca.Bytes)
-	h.Run(f.t, "mkdir", "-p", "/root/ann")
+	_, f.secret, f.authority = logIn(f.t, h, "ann")
 	h.Run(f.t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "/root/ann/key")
 	var err error
 	if f.key, err = content.ReadSigningKey([]byte(h.ReadFile(f.t, "/root/ann/key"))); err != nil {
 		f.t.Fatal(err)
-	}
-	r := h.ExecInput(strings.NewReader(f.secret), "env", "HOME=/root/ann", "fettle", "login", f.url(), "--ca-digest",
-		fmt.Sprintf("sha256:%x", f.authority))
-	if r.ExitCode != 0 {
-		f.t.Fatalf("%s%s", r.Stdout, r.Stderr)
 	}
 	web1 := f.agents[0]
 	web1.WriteFile(f.t, "/etc/fettle/allowed_signers",
@@ -84,6 +69,28 @@ func (f *signedFleet) operator() {
 	web1.WriteFile(f.t, "/etc/fettle/agent.conf", "commands = \"signed\"\n", 0o644)
 	web1.Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.told("its commit is not signed") // The new process of web1 is connected, and uses the file.
+}
+
+// logIn logs a user in on a hub, with the home directory home. It returns the token and the digest of the fleet CA.
+func logIn(t *testing.T, h *machine, name string) (home, secret string, authority [sha256.Size]byte) {
+	t.Helper()
+	var login document.NewLogin
+	if err := json.Unmarshal([]byte(h.Run(t, "fettle", "user", "login", name, "--json")), &login); err != nil {
+		t.Fatal(err)
+	}
+	ca, _ := pem.Decode([]byte(h.ReadFile(t, "/var/lib/fettle-hub/authority/authority.pem")))
+	if ca == nil {
+		t.Fatal("the hub has no certificate of the fleet CA")
+	}
+	authority = sha256.Sum256(ca.Bytes)
+	home = "/root/" + name
+	h.Run(t, "mkdir", "-p", home)
+	r := h.ExecInput(strings.NewReader(login.Secret), "env", "HOME="+home, "fettle", "login", "https://"+h.Addr+":7440",
+		"--ca-digest", fmt.Sprintf("sha256:%x", authority))
+	if r.ExitCode != 0 {
+		t.Fatalf("%s%s", r.Stdout, r.Stderr)
+	}
+	return home, login.Secret, authority
 }
 
 func (f *signedFleet) url() string { return "https://" + f.hub.Addr + ":7440" }

@@ -68,28 +68,41 @@ func logsIn(m *machine) bool {
 const approved = `rollout "asked" {
   wave "first" {
     size = 1
-    approval "board" {}
+    approval "board" { groups = ["dba"] }
   }
   wave "rest" {}
 }
 policy { rollout = "asked" }
 `
 
-// waitsForApproval: a commit waits at its first target until a user approves it.
+// waitsForApproval: a commit waits at its first target until a member of a group approves it. So does the commit that
+// selects another strategy; the commit that selected this one did not.
 func waitsForApproval(f *hubsOf) {
+	by := f.hubs[0]
 	f.module = strings.ReplaceAll(serves, "UNIT", runs)
 	f.policy = approved
-	f.commit("asked")
-	by := f.hubs[0]
-	f.await("the rollout waits for an approval", func() bool {
-		return strings.Contains(by.Exec("fettle", "alarm", "list").Stdout, "rollout_waits")
-	})
-	if n := len(f.having("asked")); n != 1 {
-		f.t.Errorf("%d targets have the commit without an approval", n)
-	}
-	by.Run(f.t, "fettle", "rollout", "approve", f.newest(by).ID)
+	f.commit("selects")
 	f.arrived()
 	f.ends(by, "completed")
+	by.Run(f.t, "fettle", "user", "set", "carol", "--role", "approve", "--group", "dba")
+	carol, _, _ := logIn(f.t, by, "carol")
+	for _, text := range []string{"asked", "deselects"} {
+		f.commit(text)
+		f.await("the rollout waits for an approval", func() bool {
+			return strings.Contains(by.Exec("fettle", "alarm", "list").Stdout, "rollout_waits")
+		})
+		if n := len(f.having(text)); n != 1 {
+			f.t.Errorf("%d targets have the commit without an approval", n)
+		}
+		r := by.Exec("fettle", "rollout", "approve", f.newest(by).ID)
+		if r.ExitCode == 0 || !strings.Contains(r.Stderr, "accepts only members of dba") {
+			f.t.Errorf("root approves: %s%s", r.Stdout, r.Stderr)
+		}
+		by.Run(f.t, "env", "HOME="+carol, "fettle", "rollout", "approve", f.newest(by).ID)
+		f.arrived()
+		f.ends(by, "completed")
+		f.policy = carefully
+	}
 }
 
 // waitsForWindow: outside of the window no target gets a commit, and it reaches all targets when a commit opens the

@@ -140,11 +140,11 @@ func (g *Gate) user(ctx context.Context, name, how string) (Principal, error) {
 	if is == absent || p.Locked || p.Name != name {
 		return Principal{}, errCredential()
 	}
-	return Principal{Name: name, Credential: how, rights: rightsOf(p.Roles)}.knownAs(is), nil
+	return Principal{Name: name, Credential: how, rights: rightsOf(p.Roles), groups: p.Groups}.knownAs(is), nil
 }
 
-// idToken authenticates a user of the OIDC provider. The roles come from the claims. A locked user
-// of the same name in the store is refused.
+// idToken authenticates a user of the OIDC provider. The roles come from the claims, and the groups from the user of
+// the same name in the store, if there is one. Such a user is refused if it is locked.
 func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	if g.OIDC == nil {
 		return Principal{}, errCredential()
@@ -160,6 +160,7 @@ func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	if p.Locked {
 		return Principal{}, errCredential()
 	}
+	who.groups = p.Groups
 	return who.knownAs(is), nil
 }
 

@@ -98,6 +98,29 @@ func TestBearer(t *testing.T) {
 	}
 }
 
+// The groups of a user belong to each token of the user, with any roles. Others have none.
+func TestGroups(t *testing.T) {
+	d := newDoor(t)
+	d.put(access.UserKey("ada"), access.User{Name: "ada", Roles: []access.Role{access.Approver}, Groups: []string{"dba"}})
+	d.user("bob", access.Approver)
+	for name, want := range map[string]string{"ada": "dba", "bob": ""} {
+		who, err := d.ask("Bearer " + d.bearer(name, time.Hour, access.Reader))
+		if got := strings.Join(who.Groups(), ","); err != nil || got != want {
+			t.Errorf("the groups of %s are %q, %v", name, got, err)
+		}
+	}
+	for _, c := range []struct {
+		groups []string
+		want   string
+	}{{[]string{"dba", "sre"}, ""}, {[]string{"dba", "dba"}, "twice"}, {[]string{"d b"}, "does not have the form"},
+		{[]string{""}, "does not have the form"}} {
+		if err := access.CheckGroups(c.groups); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(),
+			c.want) {
+			t.Errorf("%q: %v", c.groups, err)
+		}
+	}
+}
+
 // All invalid credentials cause the same refusal, which contains no part of them.
 func TestInvalidCredentials(t *testing.T) {
 	d := newDoor(t)

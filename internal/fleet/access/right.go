@@ -29,6 +29,9 @@ const (
 	Admins   Role = "admin"
 )
 
+// Groups returns the groups of the user. The caller must not change the result.
+func (w Principal) Groups() []string { return w.groups }
+
 // Rights returns the rights of a role, and none for an unknown role.
 func (r Role) Rights() []Right {
 	switch r {
@@ -70,6 +73,7 @@ type Principal struct {
 	Unconfirmed bool
 
 	rights []Right
+	groups []string
 }
 
 // NewPrincipal returns a user whom the caller has authenticated by other means than a Gate; how

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,21 @@ type User struct {
 	Locked  bool   `json:"locked,omitempty"` // refused with every credential
 	Changed int64  `json:"changed"`          // seconds since 1970
 	By      string `json:"by"`
+	// Groups are names that approval gates can require. They give no rights.
+	Groups []string `json:"groups,omitempty"`
+}
+
+// CheckGroups returns an error if a list of groups has an unusable name, or the same name twice.
+func CheckGroups(groups []string) error {
+	for i, g := range groups {
+		if err := pki.CheckUser(g); err != nil {
+			return fmt.Errorf("cannot use the group %.60q: its name does not have the form of a name of a user", g)
+		}
+		if slices.Contains(groups[:i], g) {
+			return fmt.Errorf("the group %s is given twice", g)
+		}
+	}
+	return nil
 }
 
 // Bearer is the stored record of a token, under BearerKey. It contains a hash of the secret.

@@ -6,6 +6,8 @@ type UserRequest struct {
 	Roles []string `json:"roles"` // read, operate, approve, admin
 	// Locked locks the user out, with any login.
 	Locked bool `json:"locked,omitempty"`
+	// Groups are names that approval gates of rollouts can require.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // User is a user of the hub.
@@ -15,6 +17,7 @@ type User struct {
 	Locked  bool     `json:"locked"`
 	Changed int64    `json:"changed"`
 	By      string   `json:"by"`
+	Groups  []string `json:"groups,omitempty"`
 }
 
 // UserPage contains all users of the hub, sorted by name.

@@ -39,6 +39,8 @@ type Command struct {
 	Rollout string
 	Target  ID
 	By, Why string
+	// Groups are the groups of the user, which decide whether an approval gate accepts the command.
+	Groups []string
 	// Gate and Verdict are for commands about gates. A hub that obtained the verdict itself sets Period.
 	Gate    string
 	Verdict Verdict

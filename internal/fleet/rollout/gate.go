@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // GateType is the kind of a gate.
 type GateType string
 
@@ -19,10 +21,11 @@ type Gate struct {
 	// Timeout is the time after which the rollout pauses if the gate has not passed; 0: see Rollout.Deadline.
 	Timeout int64 `json:"timeout,omitempty"`
 
-	// Need is the number of users who must approve. Users may approve, or all with the right if it is empty. With
-	// NotAuthor, the author of the change does not count. An approval counts for Expires.
+	// Need is the number of users who must approve. Users and members of Groups may approve, or all with the right if
+	// both are empty. With NotAuthor, the author of the change does not count. An approval counts for Expires.
 	Need      int      `json:"need,omitempty"`
 	Users     []string `json:"users,omitempty"`
+	Groups    []string `json:"groups,omitempty"`
 	NotAuthor bool     `json:"not_author,omitempty"`
 	Expires   int64    `json:"expires,omitempty"`
 
@@ -48,6 +51,18 @@ type Gate struct {
 	Count        int   `json:"count,omitempty"`
 	FailureLimit int   `json:"failure_limit,omitempty"`
 	ErrorLimit   int   `json:"error_limit,omitempty"`
+}
+
+// approvers describes the users who may approve.
+func (g Gate) approvers() []string {
+	out := slices.Clone(g.Users)
+	for _, group := range g.Groups {
+		out = append(out, "members of "+group)
+	}
+	if len(out) == 0 {
+		return []string{"users of the hub"}
+	}
+	return out
 }
 
 // Verdict is a result of a gate.

@@ -53,6 +53,28 @@ func TestApprovals(t *testing.T) {
 	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
 }
 
+// TestApprovalOfGroups: the gate accepts the named users and the members of its groups, and nobody else.
+func TestApprovalOfGroups(t *testing.T) {
+	g := board(2)
+	g.Users, g.Groups = []string{"bob"}, []string{"dba", "sre"}
+	f := gated(t, g)
+	if want := "waits for the approval of 2 of 2 users (board: bob, members of dba, members of sre)"; f.s.Rollouts["r2"].
+		Waits() != want {
+		t.Error(f.s.Rollouts["r2"].Waits())
+	}
+	for _, c := range []struct {
+		by     string
+		groups []string
+		want   bool
+	}{{"ann", nil, false}, {"ann", []string{"web"}, false}, {"dba", nil, false}, {"eve", []string{"web", "sre"}, true},
+		{"bob", nil, true}} {
+		order := approve(c.by)
+		order.Groups = c.groups
+		f.gate(t, c.want, order)
+	}
+	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
+}
+
 // TestApprovalExpires: an old approval does not count, and the user can repeat it.
 func TestApprovalExpires(t *testing.T) {
 	f := gated(t, board(2))

@@ -89,6 +89,9 @@ func (f *fleet) approvals(plan *rollout.Plan, g rollout.Gate, a answers) (n int)
 		if g.NotAuthor && by == plan.Author {
 			f.tell("the author %s approves", by)
 		}
+		if by == "zoe" {
+			f.tell("zoe approves at the gate %s", g.Name)
+		}
 		if g.Expires == 0 || f.now-at < g.Expires {
 			n++
 		}

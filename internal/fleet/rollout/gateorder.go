@@ -33,10 +33,10 @@ func (r *Rollout) orderGate(c Command) (e Event, err error) {
 		return e, r.mayJudge(c)
 	case ToReject:
 		e.Kind = Rejected
-		return e, r.mayApprove(g, c)
+		return e, mayApprove(g, c)
 	}
 	e.Kind = Approved
-	if err := r.mayApprove(g, c); err != nil {
+	if err := mayApprove(g, c); err != nil {
 		return e, err
 	}
 	return e, r.counts(g, c)
@@ -72,12 +72,15 @@ func (r *Rollout) choose(c Command) (Gate, error) {
 		strings.Join(all, ", "))
 }
 
-// mayApprove returns an error if a user has no voice at a gate.
-func (r *Rollout) mayApprove(g Gate, c Command) error {
-	if c.By == "" || len(g.Users) > 0 && !slices.Contains(g.Users, c.By) {
-		return fmt.Errorf("the gate %s accepts only %s", g.Name, strings.Join(g.Users, ", "))
+// mayApprove returns an error if a user has no voice at a gate. Only the groups at the time of the command count:
+// the approval of a user who leaves a group later remains valid.
+func mayApprove(g Gate, c Command) error {
+	member := func(group string) bool { return slices.Contains(c.Groups, group) }
+	if c.By != "" && (len(g.Users)+len(g.Groups) == 0 || slices.Contains(g.Users, c.By) || slices.ContainsFunc(g.Groups,
+		member)) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the gate %s accepts only %s", g.Name, strings.Join(g.approvers(), ", "))
 }
 
 // counts returns an error if an approval would not count now.

@@ -7,7 +7,7 @@ import (
 
 // randomGates returns the gates of a wave. Most waves have none.
 func randomGates(rt *rapid.T) (out []rollout.Gate) {
-	board := rollout.Gate{Name: "board", Type: rollout.ApprovalGate, Need: 2, Expires: 500}
+	board := rollout.Gate{Name: "board", Type: rollout.ApprovalGate, Need: 2, Expires: 500, Groups: []string{"dba", "sre"}}
 	author := rollout.Gate{Name: "author", Type: rollout.ApprovalGate, Need: 1, NotAuthor: true, Users: []string{"ann",
 		"bob", "eve"}}
 	errs := rollout.Gate{Name: "errors", Type: rollout.MetricGate, URL: "http://metrics", Count: 2, Interval: 5,
@@ -24,6 +24,11 @@ func randomGates(rt *rapid.T) (out []rollout.Gate) {
 		}
 	}
 	return out
+}
+
+// groupsOf returns the groups of a user. Only zoe cannot approve.
+func groupsOf(user string) []string {
+	return map[string][]string{"ann": {"dba"}, "bob": {"web", "sre"}, "eve": {"sre", "dba"}, "zoe": {"web"}}[user]
 }
 
 // gated returns an open rollout whose wave has gates, or nil.
@@ -50,6 +55,7 @@ func (f *fleet) decideGates(rt *rapid.T) {
 		g := rapid.SampledFrom(r.Gates(r.Wave)).Draw(rt, "gate")
 		c := rollout.Command{Rollout: r.ID, Gate: g.Name, Why: "a test",
 			By: rapid.SampledFrom([]string{"ann", "bob", "eve", "zoe"}).Draw(rt, "user")}
+		c.Groups = groupsOf(c.By)
 		switch c.Action = rollout.ToJudge; {
 		case g.Type != rollout.ApprovalGate:
 			c.Verdict = rapid.SampledFrom([]rollout.Verdict{rollout.Pass, rollout.Pass, rollout.Pass, rollout.Fail,
@@ -82,7 +88,8 @@ func (f *fleet) consents() {
 	for _, r := range f.s.Open() {
 		for _, g := range r.Gates(r.Wave) {
 			for _, user := range []string{"ann", "bob", "eve"} {
-				f.answer(rollout.Command{Action: rollout.ToApprove, Rollout: r.ID, Gate: g.Name, By: user})
+				f.answer(rollout.Command{Action: rollout.ToApprove, Rollout: r.ID, Gate: g.Name, By: user,
+					Groups: groupsOf(user)})
 			}
 			f.answer(rollout.Command{Action: rollout.ToJudge, Rollout: r.ID, Gate: g.Name, Verdict: rollout.Pass,
 				Period: r.Period})

@@ -98,7 +98,11 @@ func (r *Rollout) waitsFor(g Gate) string {
 	switch {
 	case g.Type == ApprovalGate:
 		need := r.Need(g)
-		return fmt.Sprintf("waits for the approval of %d of %d users (%s)", need-len(s.Approvals), need, g.Name)
+		who := ""
+		if len(g.Users)+len(g.Groups) > 0 {
+			who = ": " + strings.Join(g.approvers(), ", ")
+		}
+		return fmt.Sprintf("waits for the approval of %d of %d users (%s%s)", need-len(s.Approvals), need, g.Name, who)
 	case g.Type == MetricGate:
 		return fmt.Sprintf("waits for %d of %d good values of the metric %s%s", max(0, g.Count-s.Passes), g.Count,
 			g.Name, last)

@@ -268,9 +268,10 @@ type Gate struct {
 	DryRun bool
 	// Timeout is the time after which the rollout pauses if the gate has not passed; 0 means that it is not set.
 	Timeout int64
-	// Need, Users, NotAuthor and Expires belong to an approval.
+	// Need, Users, Groups, NotAuthor and Expires belong to an approval.
 	Need      int
-	Users     []string // nil: all users with the right
+	Users     []string // nil, like Groups: all users with the right
+	Groups    []string
 	NotAuthor bool
 	Expires   int64
 	// URL, Query, Min and Max describe a measurement; nil means no limit. Sign names the secret of a webhook, and Token

@@ -62,7 +62,7 @@ func gateAttributes(block string) []string {
 		"description"}
 	switch block {
 	case "approval":
-		return []string{"need", "users", "not_author", "expires", "timeout", "dry_run", "description"}
+		return []string{"need", "users", "groups", "not_author", "expires", "timeout", "dry_run", "description"}
 	case "metric":
 		return append(asked, "query", "token", "min", "max", "count")
 	case "compare":
@@ -75,31 +75,37 @@ func (x gateBlock) approval(at hclsyntax.Attributes, g *Gate) {
 	g.Need = x.number(at["need"], 1, 1)
 	g.NotAuthor = x.boolOf(at, "not_author", false)
 	g.Expires = x.seconds(at["expires"], "24h", true)
-	a := at["users"]
+	g.Users, g.Groups = x.names(at["users"]), x.names(at["groups"])
+	if a := at["users"]; a != nil && len(g.Groups) == 0 && len(g.Users) > 0 && g.Need > len(g.Users) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Too few users", "%d users must approve, and users names %d.", g.Need,
+			len(g.Users))
+	}
+}
+
+// names returns a list of different names.
+func (x gateBlock) names(a *hclsyntax.Attribute) (out []string) {
 	if a == nil {
-		return
+		return nil
 	}
 	v, hds := a.Expr.Value(x.prog.Pure)
 	x.Add(syntax.FromHCL(hds)...)
 	list, err := convert.Convert(v, cty.List(cty.String))
 	if hds.HasErrors() {
-		return
+		return nil
 	}
 	if err != nil || list.IsNull() || !list.IsWhollyKnown() || list.LengthInt() == 0 {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "users must be a list of names, such as [\"ann\", \"bob\"].")
-		return
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "%s must be a list of names, such as [\"ann\", \"bob\"].",
+			a.Name)
+		return nil
 	}
 	for _, name := range list.AsValueSlice() {
-		if name.IsNull() || name.AsString() == "" || slices.Contains(g.Users, name.AsString()) {
-			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad list of users", "users must name each user once.")
-			return
+		if name.IsNull() || name.AsString() == "" || slices.Contains(out, name.AsString()) {
+			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad list of "+a.Name, "%s must contain each name once.", a.Name)
+			return nil
 		}
-		g.Users = append(g.Users, name.AsString())
+		out = append(out, name.AsString())
 	}
-	if g.Need > len(g.Users) {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Too few users", "%d users must approve, and users names %d.", g.Need,
-			len(g.Users))
-	}
+	return out
 }
 
 func (x gateBlock) asked(at hclsyntax.Attributes, g *Gate) {

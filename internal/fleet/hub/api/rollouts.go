@@ -69,7 +69,8 @@ func HandleRollouts(t *Table, b Rollouts) {
 func handleGates(t *Table, b Rollouts) {
 	Handle(t, route.ApproveRollout(),
 		func(ctx context.Context, c Caller, at route.RolloutID, r document.GateApprovalRequest) (document.Done, error) {
-			order := rollout.Command{Action: rollout.ToApprove, Rollout: at.Rollout, Gate: r.Gate, By: c.Name, Why: r.Reason}
+			order := rollout.Command{Action: rollout.ToApprove, Rollout: at.Rollout, Gate: r.Gate, By: c.Name, Why: r.Reason,
+				Groups: c.Groups()}
 			if r.Reject {
 				order.Action = rollout.ToReject
 			}

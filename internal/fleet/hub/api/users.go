@@ -37,15 +37,19 @@ func HandleUsers(t *Table, b Users) {
 
 // userText describes a user after a change.
 func userText(r document.UserRequest) string {
+	groups := ""
+	if len(r.Groups) > 0 {
+		groups = " Groups: " + strings.Join(r.Groups, ", ") + "."
+	}
 	switch {
 	case r.Locked:
 		return "The user " + r.Name + " is locked out."
 	case len(r.Roles) == 0:
-		return "The user " + r.Name + " has no role."
+		return "The user " + r.Name + " has no role." + groups
 	case len(r.Roles) == 1:
-		return "The user " + r.Name + " has the role " + r.Roles[0] + "."
+		return "The user " + r.Name + " has the role " + r.Roles[0] + "." + groups
 	}
-	return "The user " + r.Name + " has the roles " + strings.Join(r.Roles, ", ") + "."
+	return "The user " + r.Name + " has the roles " + strings.Join(r.Roles, ", ") + "." + groups
 }
 
 // HandleLogins registers the handlers of bearer tokens.

@@ -35,7 +35,8 @@ func (a *Accounts) Users(ctx context.Context) ([]document.User, error) {
 		if err := json.Unmarshal(e.Value, &p); err != nil {
 			return nil, fmt.Errorf("cannot read the user in %s: %w", e.Key, err)
 		}
-		k := document.User{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By}
+		k := document.User{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By,
+			Groups: p.Groups}
 		for _, r := range p.Roles {
 			k.Roles = append(k.Roles, string(r))
 		}
@@ -47,11 +48,12 @@ func (a *Accounts) Users(ctx context.Context) ([]document.User, error) {
 
 // SetUser creates or changes a user. The roles apply to existing logins at once.
 func (a *Accounts) SetUser(ctx context.Context, by access.Principal, r document.UserRequest) error {
-	p := access.User{Name: r.Name, Locked: r.Locked, Changed: a.Now().Unix(), By: by.Name}
+	p := access.User{Name: r.Name, Locked: r.Locked, Changed: a.Now().Unix(), By: by.Name,
+		Groups: slices.Sorted(slices.Values(r.Groups))}
 	for _, role := range r.Roles {
 		p.Roles = append(p.Roles, access.Role(role))
 	}
-	if err := errors.Join(pki.CheckUser(r.Name), access.CheckRoles(p.Roles)); err != nil {
+	if err := errors.Join(pki.CheckUser(r.Name), access.CheckRoles(p.Roles), access.CheckGroups(p.Groups)); err != nil {
 		return &api.Refusal{Status: api.BadRequest, Why: err.Error(),
 			Hint: "Roles are read, operate, approve and admin"}
 	}

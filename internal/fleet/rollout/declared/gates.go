@@ -11,7 +11,7 @@ func gatesOf(all []source.Gate) (out []rollout.Gate) {
 		out = append(out, rollout.Gate{Label: g.Label, Lower: g.Worse == "lower", MinSample: g.MinSample,
 			MaxRatio: orZero(g.MaxRatio), Margin: orZero(g.Margin),
 			Name: g.Name, Type: rollout.GateType(g.Type), DryRun: g.DryRun, Timeout: g.Timeout,
-			Need: g.Need, Users: g.Users, NotAuthor: g.NotAuthor, Expires: g.Expires,
+			Need: g.Need, Users: g.Users, Groups: g.Groups, NotAuthor: g.NotAuthor, Expires: g.Expires,
 			URL: g.URL, Query: g.Query, Secret: g.Sign, Token: g.Token, Min: g.Min, Max: g.Max,
 			InitialDelay: g.InitialDelay, Interval: g.Interval, Count: g.Count, FailureLimit: g.FailureLimit,
 			ErrorLimit: g.ErrorLimit})

@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/ui/cli/user"
 )
 
 // All are the commands of fettle. hub runs this binary as a hub; nil: it cannot.
@@ -48,7 +49,7 @@ func ofHost() cli.Group {
 func ofFleet(hub *fleetcmd.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
-		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, fleetcmd.NewUser, fleetcmd.NewTarget, fleetcmd.NewExport,
+		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
 		locks.NewLock, fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}

@@ -88,7 +88,7 @@ func (h *Hub) SetUser(_ context.Context, by access.Principal, r document.UserReq
 	defer h.mu.Unlock()
 	h.users = slices.DeleteFunc(h.users, func(k document.User) bool { return k.Name == r.Name })
 	h.users = append(h.users, document.User{Name: r.Name, Roles: append([]string{}, r.Roles...), Locked: r.Locked,
-		Changed: Now().UnixNano(), By: by.Name})
+		Changed: Now().UnixNano(), By: by.Name, Groups: r.Groups})
 	return nil
 }
 

@@ -1,0 +1,92 @@
+// Package user builds the commands about users of the hub and their login tokens.
+//
+//	root.AddCommand(user.New(session)) // fettle user set, list, login, logins and revoke
+package user
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+)
+
+// New builds the command user, about users of the hub.
+func New(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "user",
+		Short: "Users of the hub",
+		Long: `Manages users and their roles. Users log in to the hub from other hosts; root on
+the hub needs no user. The roles:
+
+  read      see the state, the history and drift
+  operate   run commands and jobs; pin and freeze targets
+  approve   admit targets; decide blocked changes, rollouts and requests of agents
+  admin     all of these; manage tokens, labels, users; retire and revoke`,
+		Example: "  fettle user set ann --role operate\n  fettle user login ann >ann.login",
+		Args:    cli.Args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newUserSet(s), newUserLogin(s), newUserLogins(s), newUserRevoke(s), newUserList(s))
+	return c
+}
+
+func newUserSet(s *cli.Session) *cobra.Command {
+	var r document.UserRequest
+	c := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Create a user, or change the rights of a user",
+		Long: "Creates a user, or changes one. The given settings replace all previous settings\n" +
+			"of the user, immediately and for every login.",
+		Example: "  fettle user set ann --role operate,approve --group dba\n  fettle user set ann --role read --locked",
+		Args:    cli.Args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			r.Name = a[0]
+			return hubclient.EachOnHub(c.Context(), s, "set", a, func(hub *client.Client, _ string) (document.Done, error) {
+				return client.Post(c.Context(), hub, route.SetUser(), r)
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&r.Roles, "role", nil,
+		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
+	c.Flags().StringSliceVar(&r.Groups, "group", nil,
+		"add this user to this `GROUP`, whose members may approve rollouts; separate several with commas")
+	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
+	return c
+}
+
+func newUserList(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the users of the hub",
+		Example: "  fettle user list",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Users(), showUsers)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func showUsers(s *cli.Printer, p document.UserPage) {
+	if len(p.Users) == 0 {
+		s.Printf("There are no users. Create one: fettle user set NAME --role ROLE\n")
+		return
+	}
+	rows := [][]string{}
+	for _, k := range p.Users {
+		is := "open"
+		if k.Locked {
+			is = "locked"
+		}
+		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), strings.Join(k.Groups, ","),
+			s.Moment(k.Changed), k.By})
+	}
+	s.Style().Table(s.App.Stdout, []string{"USER", "STATE", "ROLES", "GROUPS", "CHANGED", "BY"}, rows)
+}
