@@ -125,7 +125,7 @@ func (m *removals) revert(c Change, e journal.Entry) {
 	}
 	c.From, c.To = &from, &to
 	p := e.Addr.Path()
-	others, theirs := m.holdsOthers(p, from), ofOthers(e, from, to)
+	others, theirs := m.holdsOthers(p, from), ofOthers(e, from, to) || m.createdAgain(e, from)
 	restores := to.File() != nil && (to.File().Type != image.Absent || others || theirs)
 	if dir := m.purgedBy(e.Addr); dir != "" && !m.refusals.paths[p] && restores {
 		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.Stored()
@@ -173,6 +173,20 @@ func (m *removals) backWithTree(p string, from, to image.Image) *image.File {
 // created it, or an earlier rollback left it to them.
 func ofOthers(e journal.Entry, from, to image.Image) bool {
 	return e.Step.Verb == step.Rm && exists(from.File()) && to.File() != nil && to.Absent()
+}
+
+// createdAgain reports whether others created an object again that a purge had removed from a directory of fettle. The
+// path was absent before fettle, so a rollback to the origin leaves the newer object.
+func (m *index) createdAgain(e journal.Entry, from image.Image) bool {
+	if m.in.Goal == nil || m.in.Goal.To != 0 || e.PurgedBy == "" || !exists(from.File()) {
+		return false
+	}
+	for d := range parents(e.Addr.Path()) {
+		if up, ok := m.now[addr.File(d)]; ok && up.Origin != nil && up.Origin.Absent() && up.FirstRun < e.FirstRun {
+			return true
+		}
+	}
+	return false
 }
 
 // alreadyRemoved returns the change of an object that has the image of its removal already.

@@ -92,8 +92,8 @@ func TestReleasedWithoutItsTree(t *testing.T) {
 	}
 }
 
-// TestReleasedInATree: a run restored a path as the stored directory above it has it, and released it. It is not restored
-// again, unless a run changes it, or removes the directory with it.
+// TestReleasedInATree: a run restored a path as the stored directory above it has it, and released it. It is not
+// restored again, unless a run changes it, or removes the directory with it.
 func TestReleasedInATree(t *testing.T) {
 	absent, dir := image.File{Type: image.Absent}, image.File{Type: image.Directory}
 	tree := image.File{Type: image.Directory, Tree: "t"}
@@ -114,7 +114,8 @@ func TestReleasedInATree(t *testing.T) {
 		for _, rec := range c.next {
 			p.move(rec, plan.Update, false)
 		}
-		if _, restores := p.wanted(func(string) bool { return true })["/d/f"]; restores != c.want || p.freed["/d/f"] == c.want {
+		_, restores := p.wanted(func(string) bool { return true })["/d/f"]
+		if restores != c.want || p.freed["/d/f"] == c.want {
 			t.Errorf("%s: restored %t, released %t", what, restores, p.freed["/d/f"])
 		}
 	}

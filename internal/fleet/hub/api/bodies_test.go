@@ -101,7 +101,7 @@ func TestTextsOfUsers(t *testing.T) {
 		"The user ann has the roles admins, ops, web.": {Name: "ann", Roles: []string{"admins", "ops", "web"}},
 		"The user ann has the role ops. Groups: dba, sre.": {Name: "ann", Roles: []string{"ops"},
 			Groups: []string{"dba", "sre"}},
-		"The user ann is locked out.":                  {Name: "ann", Roles: []string{"ops"}, Locked: true},
+		"The user ann is locked out.": {Name: "ann", Roles: []string{"ops"}, Locked: true},
 	} {
 		if got := userText(r); got != want {
 			t.Errorf("%q, want %q", got, want)
