@@ -71,8 +71,9 @@ test: setup
 	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
 	plain=$$(go list $(plain)); \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(waiting) $$(go list ./... | grep -vxF "$$plain"); raced=$$?; \
-	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 30m $$plain && \
-	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub && exit $$raced
+	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
+	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 30m $$plain; pure=$$?; \
+	wait $$full && [ $$raced$$pure = 00 ]
 
 campaigns: setup
 	FETTLE_LONG=1 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 6h $(campaigns)
