@@ -98,9 +98,9 @@ func readExemptions(all []Exemption, now int64, alarms *alarms, at func(moment i
 		switch state {
 		case ExemptionWaits:
 			alarms.addWith(Alarm{Kind: ExemptionRequested, Text: fmt.Sprintf(
-				"%[1]s requests that %[2]s may change outside of their windows (%[3]s), and %[4]d of %[5]d users approved. "+
-					"Run fettle exemption approve %[6]s, or end it.",
-				e.By, e.Scope(), e.Reason, len(e.Approvals), ExemptionApprovals, e.ID)}, "")
+				"%[1]s requests that %[2]s may change outside of their windows (%[3]s). %[4]d users must approve "+
+					"it: fettle exemption approve %[5]s",
+				e.By, e.Scope(), e.Reason, ExemptionApprovals, e.ID)}, "")
 		case ExemptionInForce:
 			out.all = out.all || len(e.Targets) == 0
 			for _, id := range e.Targets {

@@ -54,10 +54,13 @@ func TestExemption(t *testing.T) {
 		}
 		return false
 	}
+	texts := map[string]bool{}
 	for _, user := range []string{"ann", "bob"} {
 		fold()
 		if got, out := p.compute(nil); len(got) > 0 || !alarmed(out, assign.ExemptionRequested) || out.Next != 7200 {
 			t.Errorf("before the approval of %s: %v, %+v", user, got, out.Alarms)
+		} else if texts[out.Alarms[0].Text] = true; len(texts) > 1 {
+			t.Errorf("an approval changes the alarm, so it is sent again: %v", texts)
 		}
 		e, _ = e.ApprovedBy(user, 95)
 	}
