@@ -20,13 +20,6 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// copyFlags are the flags of fettle copy.
-type copyFlags struct {
-	from, dryRun       bool
-	owner, group, mode string
-	many               cli.ManyFlags
-}
-
 // NewCopy builds the command copy, to copy files to targets, or from them.
 func NewCopy(s *cli.Session) *cobra.Command {
 	var f copyFlags
@@ -53,14 +46,8 @@ Put files that must be kept into the repository.`,
 			return copyFiles(c.Context(), s, f, a[:len(a)-1], a[len(a)-1])
 		},
 	}
-	f.many.Flags(c)
+	f.flags(c)
 	s.FrozenFlag(c)
-	fl := c.Flags()
-	fl.BoolVar(&f.from, "from", false, "copy from the targets to this host")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the files and their destinations, and copy nothing")
-	fl.StringVar(&f.owner, "owner", "", "`USER` that owns the file on the target")
-	fl.StringVar(&f.group, "group", "", "`GROUP` of the file on the target")
-	fl.StringVar(&f.mode, "mode", "", "octal `MODE` of the file on the target")
 	return c
 }
 
@@ -128,66 +115,4 @@ func putFiles(ctx context.Context, m *cli.Member, x executor.Executor, sources [
 		return round.Outcome{Status: fanout.OK, Line: "already in sync"}
 	}
 	return round.Outcome{Status: fanout.Changed, Line: render.Count(changed, "file") + " copied"}
-}
-
-func copyFrom(ctx context.Context, s *cli.Session, f copyFlags, sources []string, dest string) error {
-	for _, src := range sources {
-		if !path.IsAbs(src) || path.Clean(src) != src {
-			return cli.Refuse("Use an absolute path on the target, such as /etc/motd",
-				fmt.Sprintf("cannot copy %q: it is not absolute", src))
-		}
-	}
-	names, err := namesMeant(ctx, s, f.many)
-	if err != nil {
-		return err
-	}
-	place := func(target, src string) string {
-		switch {
-		case s.IsMany():
-			return filepath.Join(dest, target, path.Base(src))
-		case len(sources) > 1 || strings.HasSuffix(dest, "/"):
-			return filepath.Join(dest, path.Base(src))
-		}
-		return dest
-	}
-	if f.dryRun {
-		cmd := executor.Command{Action: "copy"}
-		for _, src := range sources {
-			cmd.Argv = append(cmd.Argv, []string{"copy", "--from", src, dest})
-		}
-		return wouldRun(s.Printer, cmd, names)
-	}
-	return onEach(ctx, s, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true,
-		words: map[fanout.Status]string{fanout.OK: "copied"},
-		one: func(ctx context.Context, m *cli.Member, x executor.Executor) round.Outcome {
-			for _, src := range sources {
-				if err := fetch(ctx, x, src, place(m.Target, src)); err != nil {
-					return cli.Failed(err)
-				}
-			}
-			return round.Outcome{Status: fanout.OK, Line: render.Count(len(sources), "file") + " copied"}
-		}})
-}
-
-// fetch writes a file of a target beside its place, and then into it.
-func fetch(ctx context.Context, x executor.Executor, src, to string) error {
-	fx, ok := x.(executor.Files)
-	if !ok {
-		return errors.New("cannot copy from there: it only accepts step lists")
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(to), ".fettle-*")
-	if err != nil {
-		return err
-	}
-	_, err = fx.Get(ctx, src, temp)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
 }

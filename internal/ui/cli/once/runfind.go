@@ -2,8 +2,6 @@ package once
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/render"
 	"fettle.dev/fettle/internal/workspace"
 )
 
@@ -86,49 +83,6 @@ func CheckCalled(found []query.Declared, params map[string]string) error {
 	return first
 }
 
-// takeSecrets reads and hides the secret parameters of a command, or of the actions of
-// a name.
-func takeSecrets(s *cli.Session, c *foundCommand, found []query.Declared, given map[string]string) error {
-	var params []query.Param
-	if c != nil {
-		params = c.Params
-	}
-	for _, d := range found {
-		params = append(slices.Clip(params), d.Params...)
-	}
-	s.HideTyped(params, given) // of the typed words, also the name of a file
-	return readSecrets(s.Printer, params, given)
-}
-
-// readSecrets reads the values of secret parameters: @FILE is the content of the file, @- is standard
-// input. The list of processes does not contain these values.
-func readSecrets(s *cli.Printer, params []query.Param, given map[string]string) error {
-	read := map[string]bool{} // actions of one name share theirs
-	for _, p := range params {
-		name, from := strings.CutPrefix(given[p.Name], "@")
-		if !p.Secret || !from || read[p.Name] {
-			continue
-		}
-		read[p.Name] = true
-		var text []byte
-		var err error
-		if name == "-" {
-			text, err = io.ReadAll(io.LimitReader(s.App.Stdin, maxTyped))
-		} else {
-			text, err = os.ReadFile(name)
-		}
-		if err != nil {
-			return cli.WithHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err),
-				"@FILE reads a file, and @- reads standard input")
-		}
-		given[p.Name] = strings.TrimSuffix(string(text), "\n")
-	}
-	return nil
-}
-
-// maxTyped is how long a secret may be that is piped in, in bytes.
-const maxTyped = 64 << 10
-
 // onAll refuses an action that one of the targets does not have, or of which one has
 // two.
 func onAll(name string, found []query.Declared, targets []string) error {
@@ -160,24 +114,15 @@ func onAll(name string, found []query.Declared, targets []string) error {
 		whereDeclared(found)))
 }
 
-// whereDeclared lists the modules that declare an action, and their targets.
-func whereDeclared(found []query.Declared) string {
-	var out []string
-	for _, d := range found {
-		who := "which no target has"
-		if len(d.Targets) > 0 {
-			who = "which " + SomeNames(d.Targets) + " " + map[bool]string{true: "has", false: "have"}[len(d.Targets) == 1]
+// partsOf returns the parts of a command, with the values of its parameters.
+func partsOf(s *cli.Printer, src *workspace.Source, c *foundCommand, params map[string]string) ([]query.Part, error) {
+	if c.builtin != nil {
+		if err := query.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
+			return nil, err
 		}
-		out = append(out, fmt.Sprintf("It is one of the module %s (%s), %s.", d.Module, cli.PlaceText(d.Range), who))
+		return c.builtin.Run(builtin.ValuesOf(c.Params, params)), nil
 	}
-	return strings.Join(out, " ")
-}
-
-// SomeNames are the first of many targets.
-func SomeNames(names []string) string {
-	const most = 8
-	if len(names) > most+1 {
-		return fmt.Sprintf("%s and %s", strings.Join(names[:most], ", "), render.Count(len(names)-most, "other target"))
-	}
-	return strings.Join(names, ", ")
+	parts, ds := compile.Ask(s.App.Language.Queries,
+		compile.CommandQuery{About: src.About(), Name: c.Name, Params: params})
+	return parts, ds.Err()
 }

@@ -2,7 +2,6 @@ package once
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,64 +12,9 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// plainColumn is the column of a value that is not an object.
-const plainColumn = "value"
-
-// readRows reads what a command printed as JSON: objects, one after the other or in
-// a list. It is never nil without an error.
-func readRows(text string) ([]round.Row, error) {
-	rows := []round.Row{}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	for {
-		var v any
-		err := d.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		for _, e := range list {
-			rows = append(rows, rowOf(e))
-		}
-	}
-}
-
-func rowOf(v any) round.Row {
-	fields, ok := v.(map[string]any)
-	if !ok {
-		return round.Row{plainColumn: cell(v)}
-	}
-	r := round.Row{}
-	for name, v := range fields {
-		r[name] = cell(v)
-	}
-	return r
-}
-
-// cell returns a value in one line: a text as it is, other values as JSON.
-func cell(v any) string {
-	switch x := v.(type) {
-	case string:
-		return x
-	case nil:
-		return ""
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v) // the value was JSON before, so this cannot fail
-	}
-	return string(text)
-}
-
 // tabled returns the outcome of a command that printed JSON. Other output is a failure.
 func tabled(o round.Outcome, r *executor.CommandResult) round.Outcome {
-	rows, err := readRows(r.Stdout)
+	rows, err := round.ReadRows(r.Stdout)
 	if err != nil {
 		err = fmt.Errorf("cannot read its output as JSON, the declared format: %w", err)
 		return round.Outcome{Status: fanout.Failed, Line: "printed no JSON",

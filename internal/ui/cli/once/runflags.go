@@ -1,0 +1,54 @@
+package once
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// RunningFlags are the flags of fettle run.
+type RunningFlags struct {
+	Timeout         time.Duration
+	env             []string
+	Dir, User       string
+	Shell, ReadOnly bool
+	dryRun, list    bool
+	many            cli.ManyFlags
+}
+
+func (f *RunningFlags) flags(c *cobra.Command) {
+	f.many.Flags(c)
+	fl := c.Flags()
+	cli.SpanVar(fl, &f.Timeout, "timeout", executor.DefaultTimeout, "stop the program after this `DURATION`")
+	fl.StringArrayVar(&f.env, "env", nil, "set `NAME=VALUE` in the environment of the program; may be repeated")
+	fl.StringVar(&f.Dir, "dir", "", "start the program in this `DIR` (default: /)")
+	fl.StringVar(&f.User, "user", "", "run the program as this `USER`")
+	fl.BoolVar(&f.Shell, "shell", false, "join the words with spaces, and pass them to sh -c")
+	fl.BoolVar(&f.ReadOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
+	fl.BoolVar(&f.list, "list", false,
+		"list the module actions and the declared commands, of all targets or of the selected targets (-t)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
+}
+
+// Command is an ad-hoc command of the words behind --.
+func (f RunningFlags) Command(words []string) (executor.Command, error) {
+	for _, e := range f.env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return executor.Command{}, cli.Refuse("Write it as --env NAME=VALUE", "cannot read --env: it has no name and value")
+		}
+	}
+	if f.Dir != "" && !strings.HasPrefix(f.Dir, "/") {
+		return executor.Command{}, cli.Refuse("Write it from the root of the target on, such as --dir /srv",
+			fmt.Sprintf("cannot use --dir %q: it is not absolute", f.Dir))
+	}
+	if f.Shell {
+		words = []string{"sh", "-c", strings.Join(words, " ")}
+	}
+	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.Dir, User: f.User, Timeout: f.Timeout,
+		ReadOnly: f.ReadOnly}, nil
+}
