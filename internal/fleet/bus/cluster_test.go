@@ -34,7 +34,10 @@ type seat struct {
 const clusterEnv = "FETTLE_TEST_BUS_SEAT"
 
 func (a *authority) seats(t testing.TB, n int) []seat {
-	addresses := freeAddresses(t, n)
+	var addresses []string
+	for range n {
+		addresses = append(addresses, bustest.FreeAddress(t))
+	}
 	var out []seat
 	for i, address := range addresses {
 		conf := a.conf("hub", fmt.Sprint("hub", i))

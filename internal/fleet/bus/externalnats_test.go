@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,29 +15,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
-
-// newOthers starts a NATS cluster of n servers.
-func newOthers(t testing.TB, n int) *bustest.Others {
-	t.Helper()
-	return bustest.NewOthers(t, freeAddresses(t, 2*n))
-}
-
-// freeAddresses returns n different unused addresses. Their ports are below the ports that the kernel gives to
-// clients, because a server that restarts needs the same port again.
-func freeAddresses(t testing.TB, n int) (all []string) {
-	for len(all) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		all = append(all, l.Addr().String())
-	}
-	return all
-}
 
 // over starts a hub with all data on a NATS cluster. Agents connect to it over TLS.
 func (a *authority) over(t testing.TB, name string, f *bus.ExternalNats) *bus.Server {
@@ -61,7 +35,7 @@ func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *b
 // TestExternalNats: a bus with a NATS cluster passes the same suite.
 func TestExternalNats(t *testing.T) {
 	t.Parallel()
-	others, a := newOthers(t, 3), newAuthority(t)
+	others, a := bustest.NewOthers(t, 3), newAuthority(t)
 	fleets := 0
 	bustest.Conform(t, func(t *testing.T) bustest.Bus {
 		fleets++
@@ -73,7 +47,7 @@ func TestExternalNats(t *testing.T) {
 // TestTwoHubsOfExternalNats: two hubs that share only a NATS cluster reach the agents of each other,
 // with requests, notifications and streams.
 func TestTwoHubsOfExternalNats(t *testing.T) {
-	others, a := newOthers(t, 1), newAuthority(t)
+	others, a := bustest.NewOthers(t, 1), newAuthority(t)
 	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx := t.Context()
 	id := bustest.ID(1)
@@ -157,7 +131,7 @@ func TestTwoHubsOfExternalNats(t *testing.T) {
 // exists afterwards, watches and followers continue, and another hub takes over the lease.
 func TestExternalNatsLeaves(t *testing.T) {
 	t.Parallel()
-	others, a := newOthers(t, 3), newAuthority(t)
+	others, a := bustest.NewOthers(t, 3), newAuthority(t)
 	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -246,7 +220,7 @@ func TestExternalNatsLeaves(t *testing.T) {
 // TestExternalNatsRefuses: if the cluster lacks a capability, the error is immediate and clear. For an
 // unreachable cluster, the hub waits and warns.
 func TestExternalNatsRefuses(t *testing.T) {
-	others, a := newOthers(t, 1), newAuthority(t)
+	others, a := bustest.NewOthers(t, 1), newAuthority(t)
 	a.over(t, "hub1", others.ExternalNats("acme"))
 	for _, c := range []struct {
 		name   string
@@ -310,7 +284,7 @@ func TestExternalNatsRefuses(t *testing.T) {
 // TestExternalNatsIsFull: the log uses the available space. Writes without space fail with a clear
 // error, and older data stays.
 func TestExternalNatsIsFull(t *testing.T) {
-	f := newOthers(t, 1).ExternalNats("acme")
+	f := bustest.NewOthers(t, 1).ExternalNats("acme")
 	f.Login = []byte("full:" + bustest.Password)
 	var said []string
 	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, ExternalNats: f,

@@ -21,7 +21,7 @@ func TestHostileAgent(t *testing.T) {
 	a := newAuthority(t)
 	t.Run("alone", func(t *testing.T) { hostileTo(t, a, a.listen(t)) })
 	t.Run("with others", func(t *testing.T) {
-		hostileTo(t, a, a.over(t, "hub1", newOthers(t, 1).ExternalNats("acme")))
+		hostileTo(t, a, a.over(t, "hub1", bustest.NewOthers(t, 1).ExternalNats("acme")))
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 // TLS, and from another hub.
 func TestStreams(t *testing.T) {
 	a := newAuthority(t)
-	local, tls, m, nats := bustest.Embedded(t), a.listen(t), memory(t), newOthers(t, 1).ExternalNats("acme")
+	local, tls, m, nats := bustest.Embedded(t), a.listen(t), memory(t), bustest.NewOthers(t, 1).ExternalNats("acme")
 	one, two := a.over(t, "hub1", nats), a.over(t, "hub2", nats)
 	for name, c := range map[string]struct {
 		exchange fleet.Exchange

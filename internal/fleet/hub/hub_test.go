@@ -18,6 +18,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
@@ -83,7 +84,7 @@ func (w *world) commit(files map[string]string) {
 // birth creates the hub.
 func (w *world) birth() {
 	w.t.Helper()
-	apiAt, busAt := free(w.t), free(w.t)
+	apiAt, busAt := bustest.FreeAddress(w.t), bustest.FreeAddress(w.t)
 	w.api = "https://" + apiAt
 	_, err := hub.Init(hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, "hub"), Hosts: []string{"127.0.0.1"},
 		Now: time.Now(), Settings: hub.Settings{

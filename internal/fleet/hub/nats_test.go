@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,18 +14,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 )
-
-// newOthers starts an external cluster with a number of servers.
-func newOthers(t *testing.T, n int) *bustest.Others {
-	t.Helper()
-	var addresses []string
-	for len(addresses) < 2*n {
-		if a := free(t); !slices.Contains(addresses, a) {
-			addresses = append(addresses, a)
-		}
-	}
-	return bustest.NewOthers(t, addresses)
-}
 
 func overOthers(o *bustest.Others) hub.NatsSettings {
 	return hub.NatsSettings{URLs: o.URLs(), Login: []byte("fettle:" + bustest.Password), Replicas: min(3, len(o.URLs()))}
@@ -41,7 +28,7 @@ func (w *several) module(text string) {
 // the other continues.
 func TestHubsOfNats(t *testing.T) {
 	t.Parallel()
-	others := newOthers(t, 3)
+	others := bustest.NewOthers(t, 3)
 	w := newSeveralOver(t, overOthers(others))
 	var tok document.NewToken
 	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)
@@ -120,7 +107,7 @@ func TestHubsOfNats(t *testing.T) {
 // that lost all data gets the data of the backup. The directory of another fleet with the same name
 // is refused.
 func TestBackupOfNats(t *testing.T) {
-	others, lost := newOthers(t, 1), newOthers(t, 1) // before hubs that stop have ports that are free
+	others, lost := bustest.NewOthers(t, 1), bustest.NewOthers(t, 1) // before hubs that stop have ports that are free
 	w := newSeveralOver(t, overOthers(others))
 	o := w.hubs[0]
 	for _, name := range []string{"nats.key", "nats.creds"} {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -54,7 +55,7 @@ func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 
 // settings returns the settings of a new hub.
 func (w *several) settings(name string) (hub.InitOptions, string) {
-	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
+	apiAt, busAt, clusterAt := bustest.FreeAddress(w.t), bustest.FreeAddress(w.t), bustest.FreeAddress(w.t)
 	return hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(),
 		NatsSettings: w.nats, Settings: hub.Settings{
 			Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, HubURLs: []string{"https://" + apiAt}, BusURLs: []string{"tls://" + busAt},

@@ -29,13 +29,14 @@ type Others struct {
 // Password is the password of all users of Others.
 const Password = "secret"
 
-// NewOthers starts a server for every two unused addresses: the first half of the addresses is for
-// clients, the second half for connections between servers. The servers end with the test.
-func NewOthers(t testing.TB, addresses []string) *Others {
+// NewOthers starts n servers, which end with the test.
+func NewOthers(t testing.TB, n int) *Others {
 	t.Helper()
-	n := len(addresses) / 2
 	o := &Others{t: t, servers: make([]*server.Server, n)}
-	clients, routes := addresses[:n], addresses[n:]
+	var clients, routes []string
+	for range n {
+		clients, routes = append(clients, FreeAddress(t)), append(routes, FreeAddress(t))
+	}
 	for i := range n {
 		cluster := ""
 		if n > 1 {
