@@ -37,10 +37,16 @@ const (
 // open.
 func fetching(n, files int) int { return max(1, min(most, files-n-own)) }
 
+// served returns the number of agents that a hub serves. It reserves files for its store, and for users.
+func served(files int) int {
+	rest := files - min(files/4, 4096)
+	return rest - min(rest/4, 4096) - own
+}
+
 // carried reduces the numbers of agents to those for which the hub has enough files.
 func (s *settings) carried(files int) {
 	s.files = files
-	can := max(1, files-own-most/2)
+	can := max(1, served(files))
 	for i, n := range s.agents {
 		if n > can {
 			s.agents[i], s.short = can, files

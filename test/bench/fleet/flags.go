@@ -35,7 +35,7 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&s.fettle, "fettle", "bin/fettle", "the fettle to measure")
 	f.StringVar(&s.date, "date", os.Getenv("BENCH_DATE"), "the date that the page shows; or BENCH_DATE")
 	f.StringVar(&s.out, "out", "docs", "directory for performance-fleet.md; empty writes none")
-	f.StringVar(&agents, "agents", "1000,2000,5000,20000", "numbers of agents")
+	f.StringVar(&agents, "agents", "1000,5000,10000", "numbers of agents")
 	f.IntVar(&s.modules, "modules", 50, "modules that each agent has")
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
 	f.IntVar(&s.attackers, "attackers", 1500, "connections of attackers while agents reconnect; 0 skips this part")

@@ -158,8 +158,8 @@ func TestPart(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
-	s := settings{agents: []int{1000, 18_500, 20_000}}
-	if s.carried(20_000); !slices.Equal(s.agents, []int{1000, 18_500}) || s.short != 20_000 ||
+	s := settings{agents: []int{1000, 11_428, 20_000}}
+	if s.carried(20_000); !slices.Equal(s.agents, []int{1000, 11_428}) || s.short != 20_000 ||
 		fetching(18_500, 20_000) != 1000 || fetching(1000, 20_000) != most {
 		t.Errorf("%v, short of %d", s.agents, s.short)
 	}

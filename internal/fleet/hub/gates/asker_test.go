@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -165,7 +166,7 @@ func TestRun(t *testing.T) {
 	_ = a.Run(ctx)
 	want := rollout.Command{Action: rollout.ToJudge, Rollout: "r7", Gate: "errors", Period: 3, Verdict: rollout.Pass,
 		Why: "the value is 1"}
-	if len(l.ordered) != 1 || l.ordered[0] != want {
+	if len(l.ordered) != 1 || !reflect.DeepEqual(l.ordered[0], want) {
 		t.Errorf("%+v", l.ordered)
 	}
 }

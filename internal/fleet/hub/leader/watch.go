@@ -1,12 +1,9 @@
 package leader
 
 import (
-	"slices"
-
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/hub/records"
-	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // tell passes an event to the computation, if this hub leads.
@@ -54,9 +51,9 @@ func (l *Leader) Watch() {
 			l.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.Result()})
 		}
 	}
-	r.Rollouts.Changed = func(_ string, e records.Rollouts, _ uint64, _ bool) {
-		if slices.ContainsFunc(e.Events, func(e rollout.Event) bool { return e.By != "" }) {
-			l.tell(assign.Event{}) // a command: the leader decides again
+	r.Rollouts.Changed = func(_ string, e records.StoredRollouts, _ uint64, _ bool) {
+		if e.Ordered {
+			l.tell(assign.Event{}) // the leader decides again
 		}
 	}
 	r.Approvals.Changed = func(key string, a assign.Approval, rev uint64, gone bool) {

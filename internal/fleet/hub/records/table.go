@@ -84,7 +84,7 @@ type Hubs struct {
 // Delivered are the mirrors of assignments, and of the decisions and values that change them.
 type Delivered struct {
 	Assignments *Mirror[Assignment]
-	Rollouts    *Mirror[Rollouts] // by number
+	Rollouts    *Mirror[StoredRollouts] // by number
 	Exports     *Mirror[Exports]
 }
 

@@ -10,11 +10,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// A log with compactAfter entries gets a snapshot. The ended rollouts in it have at most keepMembers targets
+// A log with compactAfter entries or compactEvents events gets a snapshot. The ended rollouts in it have at most keepMembers targets
 // together, which have about half of the size that the store permits.
 const (
-	compactAfter = 500
-	keepMembers  = 20000
+	compactAfter  = 500
+	compactEvents = 200_000
+	keepMembers   = 20000
 )
 
 // Compact replaces a long log with a snapshot, if no rollout is open. Only the hub that leads may call it.
@@ -24,7 +25,7 @@ func (l *Log) Compact(ctx context.Context) error {
 		return err
 	}
 	defer l.end()
-	if l.read-l.snapshot < compactAfter {
+	if l.read-l.snapshot < compactAfter && l.events < compactEvents {
 		return nil
 	}
 	s, ok := l.state.Snapshot(keepMembers)
@@ -41,7 +42,7 @@ func (l *Log) Compact(ctx context.Context) error {
 		}
 	}
 	e := records.Rollouts{Format: records.RolloutsFormat, Snapshot: &s, Contents: contents}
-	if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
+	if err := l.put(ctx, e); err != nil {
 		return fmt.Errorf("cannot shorten the log of rollouts: %w", err)
 	}
 	l.sync()
@@ -50,7 +51,7 @@ func (l *Log) Compact(ctx context.Context) error {
 
 // forget removes the entries before the newest snapshot.
 func (l *Log) forget(ctx context.Context) (err error) {
-	l.mirror.Each(func(key string, _ records.Rollouts, _ uint64) {
+	l.mirror.Each(func(key string, _ records.StoredRollouts, _ uint64) {
 		if n, bad := strconv.ParseUint(key, 10, 64); bad == nil && n < l.snapshot && err == nil {
 			err = l.mirror.Remove(ctx, key)
 		}

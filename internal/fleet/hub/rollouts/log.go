@@ -27,15 +27,16 @@ type Log struct {
 
 // folded is the state after some entries of the log.
 type folded struct {
-	mirror   *records.Mirror[records.Rollouts]
+	mirror   *records.Mirror[records.StoredRollouts]
 	state    *rollout.State
 	contents map[rollout.Change]fleet.Assigned // of all entries
 	read     uint64                            // number of the last entry in state
 	snapshot uint64                            // number of the newest snapshot in state
+	events   int                               // since the newest snapshot
 }
 
 // NewLog returns a log that is empty until its mirror is filled.
-func NewLog(m *records.Mirror[records.Rollouts]) *Log {
+func NewLog(m *records.Mirror[records.StoredRollouts]) *Log {
 	l := &Log{folded: folded{mirror: m}, deciding: make(chan struct{}, 1), shown: folded{mirror: m}}
 	l.reset()
 	l.shown.reset()
@@ -58,6 +59,7 @@ func (l *Log) end() { <-l.deciding }
 // reset discards the state. The next sync builds it again.
 func (l *folded) reset() {
 	l.state, l.contents, l.read, l.snapshot = rollout.NewState(), map[rollout.Change]fleet.Assigned{}, 0, 0
+	l.events = 0
 }
 
 // entryKey returns the key of an entry. Keys sort like numbers.
@@ -70,25 +72,31 @@ func (l *folded) sync() {
 		l.read = max(l.read, l.newestSnapshot())
 	}
 	for {
-		e, _, ok := l.mirror.Get(entryKey(l.read + 1))
+		stored, _, ok := l.mirror.Get(entryKey(l.read + 1))
 		if !ok {
 			return
+		}
+		e, err := stored.Rollouts()
+		if err != nil {
+			return // impossible: the mirror has read it before
 		}
 		l.read++
 		if e.Snapshot != nil {
 			l.state, l.contents, l.snapshot = e.Snapshot.State(), map[rollout.Change]fleet.Assigned{}, l.read
+			l.events = 0
 		}
 		for _, event := range e.Events {
 			l.state.Fold(event)
 		}
+		l.events += len(e.Events)
 		l.keep(e.Contents)
 	}
 }
 
 // newestSnapshot returns the number of the entry before the newest snapshot; 0 means that there is none.
 func (l *folded) newestSnapshot() (before uint64) {
-	l.mirror.Each(func(key string, e records.Rollouts, _ uint64) {
-		if n, err := strconv.ParseUint(key, 10, 64); err == nil && e.Snapshot != nil && n > 0 {
+	l.mirror.Each(func(key string, e records.StoredRollouts, _ uint64) {
+		if n, err := strconv.ParseUint(key, 10, 64); err == nil && e.Snapshot && n > 0 {
 			before = n - 1
 		}
 	})
@@ -105,14 +113,24 @@ func (l *folded) keep(contents map[string]fleet.Assigned) {
 // log. If another hub wrote first, the error wraps fleet.ErrConflict.
 func (l *Log) store(ctx context.Context, events []rollout.Event, contents map[rollout.Change]fleet.Assigned) error {
 	for _, e := range entries(events, contents) {
-		if err := l.mirror.Put(ctx, entryKey(l.read+1), e, 0); err != nil {
+		if err := l.put(ctx, e); err != nil {
 			l.reset()
 			return fmt.Errorf("cannot store the rollouts: %w", err)
 		}
 		l.keep(e.Contents)
+		l.events += len(e.Events)
 		l.read++
 	}
 	return nil
+}
+
+// put writes the next entry.
+func (l *Log) put(ctx context.Context, e records.Rollouts) error {
+	stored, err := records.StoreRollouts(e)
+	if err != nil {
+		return err
+	}
+	return l.mirror.Put(ctx, entryKey(l.read+1), stored, 0)
 }
 
 // Order stores a command of an operator, and returns its events. If another hub writes at the same time, Order

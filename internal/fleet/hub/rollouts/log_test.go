@@ -17,7 +17,7 @@ import (
 // hubOf returns the log of a hub over a store. The mirror has what the store contains now.
 func hubOf(t *testing.T, store *bustest.Store) *Log {
 	t.Helper()
-	l := NewLog(records.NewMirror[records.Rollouts](store, "", records.ParseRollouts))
+	l := NewLog(records.NewMirror[records.StoredRollouts](store, "", records.ParseRollouts))
 	l.mirror.Format = records.FormatRollouts
 	fill(t, l, store)
 	return l
@@ -217,5 +217,26 @@ func TestLearnWithoutStore(t *testing.T) {
 	store.Break(fleet.ErrNoAnswer)
 	if err := l.Learn(t.Context()); !errors.Is(err, fleet.ErrNoAnswer) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A log of few entries with very many events gets a snapshot.
+func TestCompactManyEvents(t *testing.T) {
+	l := hubOf(t, bustest.NewStore())
+	begun(t, l, "r1", nil)
+	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {
+		t.Fatal(err)
+	}
+	if l.events < 2 {
+		t.Errorf("the log counts %d events", l.events)
+	}
+	for _, events := range []int{compactEvents - 1, compactEvents} {
+		l.events = events
+		if err := l.Compact(t.Context()); err != nil || l.snapshot > 0 != (events == compactEvents) {
+			t.Errorf("%d events: a snapshot %d, %v", events, l.snapshot, err)
+		}
+	}
+	if l.events != 0 {
+		t.Errorf("%d events after the snapshot", l.events)
 	}
 }

@@ -39,7 +39,8 @@ func group(i int) string { return fmt.Sprintf("modules/g%02d", i) }
 
 func newMany(tb testing.TB, n, groups int) *many {
 	m := &many{tb: tb, groups: groups, state: assign.NewState(1, "main"), contents: map[string]assign.Contents{},
-		log: NewLog(records.NewMirror[records.Rollouts](bustest.NewStore(), "", records.ParseRollouts)),
+		log: NewLog(records.NewMirror[records.StoredRollouts](bustest.NewStore(), "",
+			records.ParseRollouts)),
 		fleet: Fleet{Now: 1000, Up: 1, Branch: "main", Observed: &Observed{},
 			Targets: map[fleet.TargetID]document.Target{}}}
 	m.log.mirror.Format = records.FormatRollouts
