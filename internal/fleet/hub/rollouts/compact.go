@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// A log with compactAfter entries or compactEvents events gets a snapshot. The ended rollouts in it have at most keepMembers targets
-// together, which have about half of the size that the store permits.
+// A log with compactAfter entries or compactEvents events gets a snapshot. The ended rollouts in it have at most
+// keepMembers targets together, which have about half of the size that the store permits.
 const (
 	compactAfter  = 500
 	compactEvents = 200_000
