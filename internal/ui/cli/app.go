@@ -18,32 +18,20 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"iter"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
-	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang/query"
 	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
-	"fettle.dev/fettle/internal/secret/vault"
 )
-
-// Machine identifies the machine of a command.
-type Machine = here.Machine
 
 // App is the command line with its dependencies. Stdin, Stdout, Stderr, OpenExecutor, Language, Facts,
 // Now, Hostname and Env must be set.
@@ -96,17 +84,6 @@ type SSH struct {
 	Forget func(ctx context.Context, a ssh.Address, o ssh.Options) error
 }
 
-// Console interacts with a user at the terminal of this process.
-type Console struct {
-	// Password prompts for a password on the terminal, without an echo; nil: there is no terminal.
-	Password func(prompt string) (string, error)
-	// Interrupts receives the signals of the user until the returned function is called, for a command
-	// that first stops gently; nil: signals cancel the context.
-	Interrupts func() (<-chan struct{}, func())
-	// Interactive runs a program on the terminal: an editor; nil: there is none.
-	Interactive func(ctx context.Context, argv []string) error
-}
-
 // Programs runs programs of a repository.
 type Programs struct {
 	// Ask returns the answer to a lookup of the repository in a directory; nil: lookups are refused.
@@ -115,156 +92,26 @@ type Programs struct {
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
 }
 
-// Agent has the dependencies of the agent of this machine.
-type Agent struct {
-	// State opens a state directory for the files of an agent, and creates it if necessary; nil: there
-	// are no agents.
-	State func(m Machine) (host.FS, func() error, error)
-	// Services opens the file system of a machine from its root, and returns a function that reloads a
-	// unit; nil: machines have no services.
-	Services func(m Machine) (files host.FS, reload func(ctx context.Context, unit string) error, closing func() error,
-		err error)
-	// Watch returns the ID of the boot of a machine, and a function that reports changes of its units,
-	// which may be nil. nil: both are unknown.
-	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
-	// Ready notifies the service manager that a daemon is ready, and then sends keep-alives until ctx
-	// ends or the returned function is called. It reports that end, too.
-	Ready func(ctx context.Context) func()
-	// Calm releases resources that a daemon needs only while it works. worked is false if it has not
-	// worked since the last call. nil: nothing is released.
-	Calm func(worked bool)
-	// Binary is the file of this binary; nil: it cannot be replaced.
-	Binary *Binary
+// NewCommand builds a command for a command line.
+type NewCommand func(*Session) *cobra.Command
+
+// Commands are the commands of a binary.
+type Commands struct {
+	Groups []Group      // as help shows them
+	Hidden []NewCommand // that other fettle processes call
+	// Serve is the command of a target that serves. It starts for every contact and has no use for any
+	// other command, so it is built alone.
+	Serve NewCommand
+	// HubAccess reaches targets through the hub of a user; nil: all targets are reached over SSH.
+	HubAccess func(*Session) HubAccess
+	// FleetStatus shows the counts of the fleet, again after each change if watch is set; nil: this
+	// binary cannot.
+	FleetStatus func(ctx context.Context, s *Printer, watch bool) error
 }
 
-// Terminal says which streams are a terminal, and how wide it is.
-type Terminal struct {
-	In, Out, Err bool
-	Name         string // of the device of In, such as /dev/pts/3; "" if it is unknown
-	Width        int    // columns; 0 is unlimited
-	Height       int    // rows; 0 is unlimited
-	// Page runs a pager on the terminal and gives it a text; nil: there is no pager.
-	Page func(ctx context.Context, argv []string, text string) error
-}
-
-// Language reads repositories and compiles lists. Answers and functions are pure.
-type Language struct {
-	// Queries answers one question after another.
-	Queries compile.Answerer
-	// Parallel answers questions of several goroutines at once; nil: Queries.
-	Parallel compile.Answerer
-	// Sealed is like Parallel, but all secrets are placeholders, as in tests; nil: Queries.
-	Sealed compile.Answerer
-	// Limit sets the time limit and the memory limit of the compiler, in bytes, before a repository is
-	// read; 0 is the default. nil: the compiler has no limits.
-	Limit func(timeout time.Duration, memory int64)
-	// Secrets sets the identities that decrypt secrets, before a repository is read; nil: the compiler
-	// has no secrets.
-	Secrets func(ids func() (vault.Identities, error))
-	// Prepare starts the compiler, because a question follows soon. It may be nil.
-	Prepare func()
-	// Fleet compiles many targets, with their lists or only the digests of the lists; it ignores
-	// the target of the input. A target with an error is missing in the result. nil: one target after
-	// another.
-	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
-	// Names are the names of the targets of two revisions of a repository, in any order. Diff compares
-	// the lists of targets at both, some at a time and in their order. Its errors can differ from the
-	// errors of a compilation, so callers compile to report them. nil: one target after another.
-	Names func(before, now repo.Tree) ([2][]string, [2]diag.List)
-	Diff  func(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List]
-	// Format gives the canonical form of one source file.
-	Format func(path string, src []byte) ([]byte, diag.List)
-	// Kinds are the kinds of states that are built in, sorted by name.
-	Kinds func() []kind.Kind
-}
-
-// Compile compiles one list.
-func (l Language) Compile(in compile.Input) (compile.Result, diag.List) {
-	return compile.Ask(l.Queries, compile.ListQuery{Input: in})
-}
-
-// Inventory returns the known data of the targets except facts, with the address of each, sorted by
-// name; nil if a target has an error.
-func (l Language) Inventory(tree repo.Tree) ([]query.Target, diag.List) {
-	list, ds := compile.Ask(l.Queries, compile.TargetsQuery{About: compile.About{Tree: tree}})
-	slices.SortFunc(list, func(a, b query.Target) int { return cmp.Compare(a.Name, b.Name) })
-	return list, ds
-}
-
-// Targets returns the names of the targets that a repository declares, sorted.
-func (l Language) Targets(tree repo.Tree) (names []string, ds diag.List) {
-	list, ds := l.Inventory(tree)
-	for _, t := range list {
-		names = append(names, t.Name)
-	}
-	return names, ds
-}
-
-// Variable is one variable in the output of explain var.
-type Variable struct {
-	Module string  `json:"module"` // "the top level" or "module web"
-	Name   string  `json:"name"`
-	Type   string  `json:"type"`
-	Value  string  `json:"value,omitempty"` // as JSON; "" when it has none
-	Source string  `json:"source"`          // where it is declared, file:line
-	Layers []Layer `json:"layers"`
-}
-
-// Layer is one place that sets a variable.
-type Layer struct {
-	// Name is default, repository, role web, target group prod, a data file,
-	// target, module block or command line.
-	Name   string `json:"name"`
-	Value  string `json:"value"`            // as JSON
-	Merge  string `json:"merge,omitempty"`  // shallow or deep: the value is merged into those before it
-	Source string `json:"source,omitempty"` // file:line; "" for the command line
-}
-
-// Main runs one command line and gives the exit code. It prints every error
-// itself. Cancelling ctx stops the work cleanly.
-func (a *App) Main(ctx context.Context, args []string) int {
-	s := &Session{Printer: &Printer{App: a}, typedLine: typedLine{args: args, Command: typed(args, nil)},
-		links: links{sudo: &sudoAnswer{}}}
-	s.HubAccess = noHub{s}
-	if a.Commands.HubAccess != nil {
-		s.HubAccess = a.Commands.HubAccess(s)
-	}
-	defer s.closeRemote()
-	root := rootOf(s, args)
-	root.SetArgs(args)
-	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	err := byName(ctx, root.ExecuteContext(ctx))
-	s.Fail(err)
-	return ExitCode(err)
-}
-
-// TimeZone is the time zone of the times that are shown.
-func (a *App) TimeZone() *time.Location {
-	if a.Zone == nil {
-		return time.UTC
-	}
-	return a.Zone
-}
-
-// rootOf is the command tree for a command line.
-func rootOf(s *Session, args []string) *cobra.Command {
-	serve := s.App.Commands.Serve
-	if serve == nil || len(args) == 0 || args[0] != ssh.ServeCommand {
-		return newRoot(s)
-	}
-	root := bareRoot(s)
-	root.AddCommand(serve(s))
-	return root
-}
-
-// Support is the data of a support bundle about a machine that the engine does not have.
-type Support struct {
-	// Records counts the records of each run's journal by kind.
-	Records map[int]map[string]int
-	// Outputs are the outputs of harmless commands by name: disks, packages.
-	Outputs map[string]string
-	// Missing says in a sentence each what could not be found out.
-	Missing []string
+// Group is a set of related commands.
+type Group struct {
+	ID, Title string
+	Short     string // the title on the first screen
+	Commands  []NewCommand
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/hint"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/round"
 )
 
 // The exit codes. They are part of the interface: scripts depend on them. A command
@@ -85,3 +87,45 @@ func byName(ctx context.Context, err error) error {
 type ProgramExit int
 
 func (e ProgramExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
+
+// errReported marks an error whose report has been shown. Only the exit code remains.
+var errReported = errors.New("reported")
+
+// Reported wraps err, keeping its exit code.
+func Reported(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(errReported, err)
+}
+
+// ExitOf is the error that many outcomes come to: none, changes, or the one class of
+// all that failed.
+func ExitOf(all map[string]round.Outcome) error {
+	var errs []error
+	changes := false
+	for _, name := range SortedNames(all) {
+		o := all[name]
+		switch {
+		case errors.Is(o.Err, ErrChanges):
+			changes = true
+		case o.Err != nil:
+			errs = append(errs, o.Err)
+		case o.Status == fanout.Skipped:
+			errs = append(errs, errors.New(o.Line))
+		}
+	}
+	if len(errs) == 0 {
+		if changes {
+			return ErrChanges
+		}
+		return nil
+	}
+	class := ExitCode(errs[0])
+	for _, err := range errs {
+		if ExitCode(err) != class {
+			return Reported(errors.New("some targets failed"))
+		}
+	}
+	return Reported(errs[0])
+}

@@ -91,17 +91,6 @@ func lostHint(s *Session) string {
 	return fmt.Sprintf("A run that had started there %s. See its result: fettle status%s", how, where)
 }
 
-// errReported marks an error whose report has been shown. Only the exit code remains.
-var errReported = errors.New("reported")
-
-// Reported wraps err, keeping its exit code.
-func Reported(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.Join(errReported, err)
-}
-
 // hintOf returns the next command after an error: the hint of the error itself, otherwise the hint of
 // its family. An error that names a command has none.
 func hintOf(err error) string {

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor/ssh"
 )
 
 const rootLong = `fettle keeps hosts in the state that a git repository describes, and can undo
@@ -75,60 +75,33 @@ func bareRoot(s *Session) *cobra.Command {
 	return root
 }
 
-// NewCommand builds a command for a command line.
-type NewCommand func(*Session) *cobra.Command
-
-// Commands are the commands of a binary.
-type Commands struct {
-	Groups []Group      // as help shows them
-	Hidden []NewCommand // that other fettle processes call
-	// Serve is the command of a target that serves. It starts for every contact and has no use for any
-	// other command, so it is built alone.
-	Serve NewCommand
-	// HubAccess reaches targets through the hub of a user; nil: all targets are reached over SSH.
-	HubAccess func(*Session) HubAccess
-	// FleetStatus shows the counts of the fleet, again after each change if watch is set; nil: this
-	// binary cannot.
-	FleetStatus func(ctx context.Context, s *Printer, watch bool) error
-}
-
-// Group is a set of related commands.
-type Group struct {
-	ID, Title string
-	Short     string // the title on the first screen
-	Commands  []NewCommand
-}
-
-// Args checks the number of arguments and names the usage when it is wrong.
-func Args(low, high int) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) >= low && (high < 0 || len(args) <= high) {
-			return nil
-		}
-		if c.HasSubCommands() || !c.HasParent() {
-			return UnknownCommand(c, args)
-		}
-		text := fmt.Sprintf("cannot run %q: it takes %s, not %d", c.CommandPath(), argCount(low, high), len(args))
-		return Misused(Refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text))
+// Main runs one command line and gives the exit code. It prints every error
+// itself. Cancelling ctx stops the work cleanly.
+func (a *App) Main(ctx context.Context, args []string) int {
+	s := &Session{Printer: &Printer{App: a}, typedLine: typedLine{args: args, Command: typed(args, nil)},
+		links: links{sudo: &sudoAnswer{}}}
+	s.HubAccess = noHub{s}
+	if a.Commands.HubAccess != nil {
+		s.HubAccess = a.Commands.HubAccess(s)
 	}
+	defer s.closeRemote()
+	root := rootOf(s, args)
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := byName(ctx, root.ExecuteContext(ctx))
+	s.Fail(err)
+	return ExitCode(err)
 }
 
-func argCount(low, high int) string {
-	switch {
-	case high == 0:
-		return "no argument"
-	case low == high && low == 1:
-		return "1 argument"
-	case low == high:
-		return fmt.Sprintf("%d arguments", low)
-	case high < 0:
-		return fmt.Sprintf("%d or more arguments", low)
+// rootOf is the command tree for a command line.
+func rootOf(s *Session, args []string) *cobra.Command {
+	serve := s.App.Commands.Serve
+	if serve == nil || len(args) == 0 || args[0] != ssh.ServeCommand {
+		return newRoot(s)
 	}
-	return fmt.Sprintf("%d to %d arguments", low, high)
-}
-
-// FileExists is for flags and arguments that can be a path.
-func FileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	root := bareRoot(s)
+	root.AddCommand(serve(s))
+	return root
 }

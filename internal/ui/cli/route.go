@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/workspace"
 )
 
 // The ways to a target that --via names.
@@ -85,16 +88,53 @@ type noTarget struct{ error }
 
 func (n *noTarget) Is(target error) bool { return target == errUnknownTarget }
 
-// PlainNames are the names that words of -t consist of; ok is false where they select in
-// another way.
-func PlainNames(words []string) (names []string, ok bool) {
-	for _, w := range words {
-		for name := range strings.SplitSeq(w, ",") {
-			if !oneName(name) {
-				return nil, false
-			}
-			names = append(names, name)
-		}
+// Address is the way to the machine that a command works on. A name that nothing knows is
+// refused, also behind --ssh: it is a mistake in any case.
+func (s *Session) Address(ctx context.Context, target string) (way, error) {
+	switch {
+	case s.ConnectOpts.SSH == "" && target == "":
+		return way{here: true}, nil
+	case target == "":
+		return s.given()
+	case s.ConnectOpts.SSH == "" && s.ConnectOpts.Via.Value == ViaHub:
+		return way{Hub: target}, nil
+	case s.ConnectOpts.SSH == "" && IsThisHost(s.Printer, target):
+		return way{here: true}, nil
 	}
-	return names, true
+	src, err := s.HubAccess.Open(ctx)
+	if err != nil {
+		return way{}, err
+	}
+	defer src.Close()
+	w, err := s.declared(src, target)
+	if src.None != nil && errors.Is(err, errUnknownTarget) {
+		err = Refuse("List them: fettle target list",
+			fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
+	}
+	return w, err
+}
+
+// IsThisHost tells whether a target is the machine that this runs on.
+func IsThisHost(s *Printer, target string) bool {
+	host, err := s.App.Hostname()
+	short, _, _ := strings.Cut(host, ".")
+	return err == nil && (target == host || target == short)
+}
+
+// declared is the way to a target of an open repository, and to no other.
+func (s *Session) declared(src *workspace.Source, target string) (way, error) {
+	all, err := Inventory(s, src)
+	if err != nil {
+		return way{}, err
+	}
+	i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == target })
+	switch {
+	case i < 0:
+		return way{}, UnknownTarget(target, TargetNames(all))
+	case s.ConnectOpts.SSH != "":
+		return s.given()
+	case s.ConnectOpts.Via.Value != ViaHub && IsThisHost(s.Printer, target):
+		return way{here: true}, nil
+	}
+	return s.wayTo(all[i], s.isHere(target, all))
 }

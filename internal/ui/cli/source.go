@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
@@ -52,39 +50,6 @@ func (s *Session) Targets(src *workspace.Source) ([]string, error) {
 // ListOf compiles a list of an open repository for an executor.
 func (s *Session) ListOf(src *workspace.Source, in compile.Input) (executor.Request, error) {
 	return s.workspace().Request(src, in)
-}
-
-// ChooseTarget returns the target: the named one, otherwise this host if it is declared, otherwise ""
-// for the only target.
-func (s *Session) ChooseTarget(src *workspace.Source) (string, error) {
-	names, err := s.Targets(src)
-	switch {
-	case err != nil && s.Target != "":
-		return s.Target, nil // the compilation reports the errors, and the names of the targets
-	case err != nil:
-		return "", err
-	case s.Target != "" && !slices.Contains(names, s.Target):
-		return "", UnknownTarget(s.Target, names)
-	case s.Target != "":
-		return s.Target, nil
-	}
-	if len(names) == 1 {
-		return names[0], nil
-	}
-	if host, err := s.App.Hostname(); err == nil {
-		short, _, _ := strings.Cut(host, ".")
-		for _, name := range []string{host, short} {
-			if slices.Contains(names, name) {
-				return name, nil
-			}
-		}
-	}
-	if len(names) == 0 {
-		return "", Refuse(`Declare one in fettle.hcl: target "NAME" { modules = ["base"] }`,
-			"cannot choose a target: the repository declares none")
-	}
-	return "", Refuse("Name one: -t "+names[0]+" ("+strings.Join(names, ", ")+")",
-		"cannot choose a target: the repository declares several and none has this host's name")
 }
 
 // CompileTarget makes the list of one target.
@@ -149,4 +114,27 @@ func (s *Session) Request(ctx context.Context, forMachine bool) (req executor.Re
 	}
 	closing()
 	return executor.Request{}, nil, err
+}
+
+// Members compiles many targets, at the same time where the language can.
+func (s *Printer) Members(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
+	if fleet := s.App.Language.Fleet; fleet != nil && (lists || len(targets) > 1) {
+		return fleet(in, targets, lists)
+	}
+	var out []compile.Member
+	var ds diag.List
+	for _, t := range targets {
+		in.Target = t
+		res, more := s.App.Language.Compile(in)
+		ds = append(ds, more...)
+		if more.HasErrors() {
+			continue
+		}
+		m := compile.Member{Target: t, Steps: len(res.List), Digest: res.List.Digest()}
+		if lists {
+			m.List = res.List
+		}
+		out = append(out, m)
+	}
+	return out, ds
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 // chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
 // only some commands accept.
 func (s *Session) chooseOne(c *cobra.Command) error {
-	if err := refuseUnused(s.Printer, c); err != nil {
+	if err := refuseUnused(c); err != nil {
 		return err
 	}
 	s.rootNamed = c.Root().PersistentFlags().Changed("root")
@@ -85,4 +86,51 @@ func (s *Session) Named() string {
 		return s.ConnectOpts.SSH
 	}
 	return s.Target
+}
+
+// ChooseTarget returns the target: the named one, otherwise this host if it is declared, otherwise ""
+// for the only target.
+func (s *Session) ChooseTarget(src *workspace.Source) (string, error) {
+	names, err := s.Targets(src)
+	switch {
+	case err != nil && s.Target != "":
+		return s.Target, nil // the compilation reports the errors, and the names of the targets
+	case err != nil:
+		return "", err
+	case s.Target != "" && !slices.Contains(names, s.Target):
+		return "", UnknownTarget(s.Target, names)
+	case s.Target != "":
+		return s.Target, nil
+	}
+	if len(names) == 1 {
+		return names[0], nil
+	}
+	if host, err := s.App.Hostname(); err == nil {
+		short, _, _ := strings.Cut(host, ".")
+		for _, name := range []string{host, short} {
+			if slices.Contains(names, name) {
+				return name, nil
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "", Refuse(`Declare one in fettle.hcl: target "NAME" { modules = ["base"] }`,
+			"cannot choose a target: the repository declares none")
+	}
+	return "", Refuse("Name one: -t "+names[0]+" ("+strings.Join(names, ", ")+")",
+		"cannot choose a target: the repository declares several and none has this host's name")
+}
+
+// PlainNames are the names that words of -t consist of; ok is false where they select in
+// another way.
+func PlainNames(words []string) (names []string, ok bool) {
+	for _, w := range words {
+		for name := range strings.SplitSeq(w, ",") {
+			if !oneName(name) {
+				return nil, false
+			}
+			names = append(names, name)
+		}
+	}
+	return names, true
 }

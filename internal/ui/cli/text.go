@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -53,4 +54,10 @@ func TargetNames(list []query.Target) []string {
 		out = append(out, t.Name)
 	}
 	return out
+}
+
+// FileExists is for flags and arguments that can be a path.
+func FileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -53,3 +53,20 @@ func HeldText(all []fleet.HeldContent) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// AgoText formats the time since a moment.
+func AgoText(s *cli.Printer, ns int64) string {
+	if ns == 0 {
+		return "never"
+	}
+	d := s.App.Now().Sub(time.Unix(0, ns))
+	for _, u := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d >= u.of {
+			return fmt.Sprintf("%d%s", d/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%ds", max(d, 0)/time.Second)
+}

@@ -62,9 +62,6 @@ func HubIsNear(s *cli.Session) bool {
 		cli.FileExists(socketOfHub(s.Printer))
 }
 
-// LoggedIn reports whether the user has a login at a hub.
-func LoggedIn(s *cli.Printer) bool { return LoginFile(s) != "" && cli.FileExists(LoginFile(s)) }
-
 // withoutHub reports whether a command continues without the hub. It does if the user named no hub
 // and the socket on this machine refuses connections: a killed hub left the socket, and it is not a
 // hub. A notice, once, says that targets of a fleet are omitted: they may be what -t selects.

@@ -7,7 +7,6 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/workspace"
 )
@@ -33,7 +32,7 @@ func (d *RolloutPlanDoc) compare(ctx context.Context, s *cli.Session, src *works
 		return ctx.Err()
 	}
 	defer before.Close()
-	before.Tree, before.Enrolled = hubclient.EnrolledTree(before.Tree, enrolled), true
+	before.Tree, before.Enrolled = workspace.EnrolledTree(before.Tree, enrolled), true
 	sides := [2]*workspace.Source{before, src}
 	all, err := repository.FleetChanges(ctx, s, sides)
 	if err != nil {

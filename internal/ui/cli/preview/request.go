@@ -7,7 +7,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/workspace"
 )
 
@@ -19,7 +18,7 @@ func planRequest(s *cli.Session, src *workspace.Source,
 			"cannot plan a rollout: the repository of a fleet has its main file at the top, and here it is in "+src.Prefix)
 	}
 	plain := src.Tree
-	src.Tree, src.Enrolled = hubclient.EnrolledTree(plain, enrolled), true
+	src.Tree, src.Enrolled = workspace.EnrolledTree(plain, enrolled), true
 	targets, err := cli.Inventory(s, src)
 	if err != nil {
 		return r, err

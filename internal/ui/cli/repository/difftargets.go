@@ -28,7 +28,7 @@ func populate(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) (
 	switch {
 	case err == nil:
 		for _, side := range sides {
-			side.Tree, side.Enrolled = hubclient.EnrolledTree(side.Tree, all), true
+			side.Tree, side.Enrolled = workspace.EnrolledTree(side.Tree, all), true
 		}
 		return nil, nil
 	case s.ConnectOpts.Via.Value == cli.ViaHub || hubclient.LoggedIn(s.Printer) || !errors.Is(err, client.ErrStopped):
@@ -64,7 +64,7 @@ func exampleSides(s *cli.Session, sides [2]*workspace.Source) ([]exampleTarget, 
 		out = append(out, exampleTarget{name, groups[name]})
 	}
 	for i, side := range sides {
-		side.Tree, side.Enrolled = hubclient.EnrolledTree(side.Tree, labels[i]), true
+		side.Tree, side.Enrolled = workspace.EnrolledTree(side.Tree, labels[i]), true
 	}
 	return out, nil
 }

@@ -98,7 +98,7 @@ func addExamples(s *cli.Printer, src *workspace.Source) (map[string]string, diag
 	for _, t := range vacant {
 		of[t.Name], labels[t.Name] = strings.Join(t.Groups, ", "), t.Labels
 	}
-	src.Tree = hubclient.EnrolledTree(src.Tree, labels)
+	src.Tree = workspace.EnrolledTree(src.Tree, labels)
 	return of, ds
 }
 
