@@ -51,7 +51,7 @@ var floors = []floor{
 		"internal/fleet/client",
 	}},
 	{"application", []string{"internal/enrol", "internal/history", "internal/push", "internal/round",
-		"internal/savedplan", "internal/workspace"}},
+		"internal/savedplan", "internal/supportbundle", "internal/workspace"}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }

@@ -106,3 +106,8 @@ func resolveCommit(ctx context.Context, s *cli.Session, name string) (string, er
 func isHash(s string) bool {
 	return len(s) >= minHash && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
+
+// errNothingApplied refuses what needs an applied list.
+func errNothingApplied() error {
+	return cli.WithHint(errors.New("nothing is applied on this host"), "Apply something first: fettle apply")
+}

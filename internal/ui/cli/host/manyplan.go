@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,27 +37,6 @@ func wantedPlan(cr *cli.TargetSet, c *cobra.Command, noRepair bool, v viewFlags)
 	}
 }
 
-// outcomeOfPlan is the outcome of planning.
-func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags) round.Outcome {
-	var b strings.Builder
-	st := cr.Session.Style()
-	if len(p.Changes) > 0 {
-		st.PlanBody(&b, p, v.options(cr.Session.Printer))
-	}
-	if warning != "" {
-		b.WriteString("\n" + warning + "\n")
-	}
-	o := round.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(p), Body: b.String(),
-		Doc: PlanJSON("fettle.plan/1", p),
-		Err: changesIn(p), Notes: p.Notes}
-	if o.Err != nil {
-		o.Status = fanout.Changed
-	} else {
-		o.Body = ""
-	}
-	return o
-}
-
 // planEach plans on every target, keeps each plan, and shows them. It counts the targets
 // that have none.
 func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
@@ -81,10 +59,6 @@ func planEach(s *cli.Session, c *cobra.Command, f PlanFlags,
 			return outcomeOfPlan(cr, seen.plan, "", f.viewFlags)
 		})
 	return unsaved(all), cr.Finish("Planned", all, planWords())
-}
-
-func planWords() map[fanout.Status]string {
-	return map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "with changes"}
 }
 
 // planAndDo plans on every target, shows equal plans once, asks, and applies. With --yes it does not
@@ -158,42 +132,4 @@ func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question s
 		return names, left, nil
 	}
 	return names, left, cr.Session.Ask(ctx, false, fmt.Sprintf("%s (%s)", question, render.Count(changes, "target")))
-}
-
-// outcomeOfRun is the outcome of a run.
-func outcomeOfRun(cr *cli.TargetSet, verb string, rep *executor.Report, p *plan.Plan, err error) round.Outcome {
-	err = outcomeError(rep, err)
-	if rep == nil {
-		return cli.Failed(err)
-	}
-	var b strings.Builder
-	cr.Session.Style().GroupReport(&b, verb, rep)
-	o := round.Outcome{Status: fanout.OK, Line: render.Style{}.OutcomeWords(verb, rep), Body: b.String(),
-		Doc: reportJSON(rep, p, err), Err: err}
-	if p != nil {
-		o.Notes = p.Notes
-	}
-	switch {
-	case err != nil:
-		o.Status = fanout.Failed
-		if rep.Failed == nil && !explained(rep) {
-			o.Body += "error: " + err.Error() + "\n"
-		}
-	case rep.Changed > 0:
-		o.Status = fanout.Changed
-	default:
-		o.Body = ""
-	}
-	return o
-}
-
-// unsaved are targets of which no plan could be made or saved.
-func unsaved(all map[string]round.Outcome) int {
-	n := 0
-	for _, o := range all {
-		if o.Status != fanout.OK && o.Status != fanout.Changed {
-			n++
-		}
-	}
-	return n
 }

@@ -110,7 +110,7 @@ func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req exec
 		return err
 	}
 	if f.Out != "" {
-		if err := savable(p); err != nil {
+		if err := savedplan.Savable(p); err != nil {
 			return err
 		}
 		if err := savedplan.Write(f.Out, savedplan.Origin{Version: s.App.Version, Far: s.Remote != nil}, req, p); err != nil {

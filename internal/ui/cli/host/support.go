@@ -1,26 +1,20 @@
 package host
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/supportbundle"
 	"fettle.dev/fettle/internal/ui/cli"
 )
-
-// supportRuns is how many runs are described with their plans.
-const supportRuns = 10
 
 // NewSupportBundle builds the command support, to collect data for support, without secrets.
 func NewSupportBundle(s *cli.Session) *cobra.Command {
@@ -52,90 +46,25 @@ func supportBundle(ctx context.Context, s *cli.Session, file string) error {
 	if _, err := s.Connected(ctx, s.Target); err != nil {
 		return err // not the bundle of another machine
 	}
-	var b bundle
-	b.add("README", supportReadme)
-	b.document("version.json", cli.DescribeVersion(s))
+	b := supportbundle.New()
+	b.Document("version.json", cli.DescribeVersion(s))
 	err := cli.WithExecutor(ctx, s, func(x executor.Executor) error {
-		b.engine(ctx, x)
+		b.AddEngine(ctx, x)
 		return nil
 	})
-	b.failed("open the state directory", err)
-	b.machine(ctx, s)
-	if len(b.missing) > 0 {
-		b.document("missing.json", b.missing)
-	}
-	if err := b.save(file, s.App.Now().Unix()); err != nil {
+	b.Failed("open the state directory", err)
+	addMachine(ctx, s, b)
+	if err := saveBundle(b, file, s.App.Now()); err != nil {
 		return err
 	}
 	return s.Done("support-bundle", 0, fmt.Sprintf("Wrote %s. Review it before you share it: tar -xOzf %s | less", file,
 		file))
 }
 
-// bundle collects the files of a support bundle. It notes missing data and continues.
-type bundle struct {
-	names   []string
-	texts   map[string][]byte
-	missing []string
-}
-
-func (b *bundle) add(name, text string) {
-	if b.texts == nil {
-		b.texts = map[string][]byte{}
-	}
-	b.names = append(b.names, name)
-	b.texts[name] = []byte(text)
-}
-
-func (b *bundle) document(name string, doc any) {
-	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		b.failed("write "+name, err)
-		return
-	}
-	b.add(name, string(text)+"\n")
-}
-
-// failed notes an error by its kind: its text can quote what a program printed.
-func (b *bundle) failed(what string, err error) {
-	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrPermission):
-		b.missing = append(b.missing, "cannot "+what+": permission denied")
-	case errors.Is(err, executor.ErrLocked):
-		b.missing = append(b.missing, "cannot "+what+": locked")
-	default:
-		b.missing = append(b.missing, "cannot "+what)
-	}
-}
-
-// engine adds what the engine knows.
-func (b *bundle) engine(ctx context.Context, x executor.Executor) {
-	st, err := x.Status(ctx)
-	b.failed("read the status", err)
-	if err == nil {
-		b.document("status.json", supportStatus(st))
-	}
-	runs, err := x.Runs(ctx)
-	b.failed("read the history", err)
-	log := []supportRun{}
-	for _, r := range runs {
-		log = append(log, supportRunOf(r))
-	}
-	b.document("log.json", log)
-	for _, r := range runs[max(0, len(runs)-supportRuns):] {
-		run := r.Header.Run
-		shown, err := x.Show(ctx, run)
-		b.failed(fmt.Sprintf("read run %d", run), err)
-		if err == nil {
-			b.document(fmt.Sprintf("runs/%06d.json", run), supportShown(shown))
-		}
-	}
-}
-
-// machine adds the data of the machine.
-func (b *bundle) machine(ctx context.Context, s *cli.Session) {
+// addMachine adds the data of the host that the engine does not have.
+func addMachine(ctx context.Context, s *cli.Session, b *supportbundle.Bundle) {
 	m, err := s.Machine()
-	b.failed("find the host", err)
+	b.Failed("find the host", err)
 	if err != nil {
 		return
 	}
@@ -143,28 +72,28 @@ func (b *bundle) machine(ctx context.Context, s *cli.Session) {
 	if s.Remote != nil {
 		facts = s.Remote.Facts()
 	} else if facts, err = s.App.Facts(ctx, m); err != nil {
-		b.failed("gather facts", err)
+		b.Failed("gather facts", err)
 	}
 	if facts != nil {
-		b.document("facts.json", factsJSON(facts))
+		b.AddFacts(facts)
 	}
 	if s.Remote != nil {
-		b.missing = append(b.missing, "only fettle on the host itself collects the kinds of records, disk space and packages")
+		b.Miss("only fettle on the host itself collects the kinds of records, disk space and packages")
 		return
 	}
 	if s.App.Support == nil {
 		return
 	}
 	sup := s.App.Support(ctx, m)
-	b.document("journals.json", sup.Records)
+	b.Document("journals.json", sup.Records)
 	for _, name := range cli.SortedNames(sup.Outputs) {
-		b.add(name+".txt", sup.Outputs[name])
+		b.Add(name+".txt", sup.Outputs[name])
 	}
-	b.missing = append(b.missing, sup.Missing...)
+	b.Miss(sup.Missing...)
 }
 
-// save writes the archive to a new file that only its owner can read.
-func (b *bundle) save(file string, now int64) (err error) {
+// saveBundle writes the archive to a new file that only its owner can read.
+func saveBundle(b *supportbundle.Bundle, file string, now time.Time) (err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return cli.Refuse("Name another: -o FILE", fmt.Sprintf("cannot write the bundle to %q: it already exists", file))
@@ -172,7 +101,7 @@ func (b *bundle) save(file string, now int64) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)
 	}
-	err = b.write(f, now)
+	err = b.Write(f, now)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -181,21 +110,4 @@ func (b *bundle) save(file string, now int64) (err error) {
 		return fmt.Errorf("cannot write the bundle: %w", err)
 	}
 	return nil
-}
-
-func (b *bundle) write(w io.Writer, now int64) error {
-	z := gzip.NewWriter(w)
-	t := tar.NewWriter(z)
-	slices.Sort(b.names)
-	for _, name := range b.names {
-		h := &tar.Header{Name: "fettle-support/" + name, Mode: 0o600, Size: int64(len(b.texts[name])),
-			ModTime: unixTime(now), Format: tar.FormatPAX}
-		if err := t.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := t.Write(b.texts[name]); err != nil {
-			return err
-		}
-	}
-	return errors.Join(t.Close(), z.Close())
 }
