@@ -21,13 +21,15 @@ func TestValuesThatMayBeSecretAreLeftOut(t *testing.T) {
 	c := changeOf(plan.Change{Addr: addr.File("/etc/app"), Differences: []image.Difference{
 		{Field: "mode", Old: "0600", New: "0644"}, {Field: "content", Old: "hunter2", New: "hunter3"},
 		{Field: "PASSWORD=hunter2"}}})
-	want := []map[string]string{{"field": "mode", "old": "0600", "new": "0644"}, {"field": "content"}, {"field": "another"}}
+	want := []map[string]string{{"field": "mode", "old": "0600", "new": "0644"}, {"field": "content"},
+		{"field": "another"}}
 	for i, d := range c.Differences {
 		if len(d) != len(want[i]) || d["field"] != want[i]["field"] || d["new"] != want[i]["new"] {
 			t.Errorf("difference %d is %v, want %v", i, d, want[i])
 		}
 	}
-	for text, want := range map[string]string{"deploy": "exec:deploy", "curl -H hunter2": "exec:(15 characters)"} {
+	for text, want := range map[string]string{"deploy": "exec:deploy",
+		"curl -H hunter2": "exec:(15 characters)"} {
 		if got := address(addr.New(addr.KindExec, text)); got != want {
 			t.Errorf("the address %s is shown as %s, want %s", text, got, want)
 		}
