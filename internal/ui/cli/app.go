@@ -6,7 +6,10 @@
 //	repository  reads, checks and compares repositories
 //	host        plans, applies, rolls back, and shows the state of hosts
 //	once        one-time operations that are not part of the applied state
-//	fleet       hubs, agents, targets, jobs and users of a fleet
+//	fleet       hubs, targets and jobs of a fleet
+//	agent       a host that is a target of a fleet
+//	secrets     the secrets of a repository
+//	explain     the sources of the state of a host
 //	hubclient   the hub of the user, for the commands that ask it
 //
 // A program chooses its commands:

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/agent"
 	"fettle.dev/fettle/internal/ui/cli/exemption"
+	"fettle.dev/fettle/internal/ui/cli/explain"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
@@ -16,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/ui/cli/secrets"
 	"fettle.dev/fettle/internal/ui/cli/user"
 )
 
@@ -34,7 +37,7 @@ type list = []cli.NewCommand
 func ofRepository() cli.Group {
 	return cli.Group{ID: "repository", Short: "Repository", Title: "The repository:", Commands: list{
 		repository.NewInit, repository.NewValidate, repository.NewTest, repository.NewFmt, repository.NewCompile,
-		repository.NewDiff, repository.NewSecret, repository.NewDocs, repository.NewSchema, repository.NewGenerate,
+		repository.NewDiff, secrets.New, repository.NewDocs, repository.NewSchema, repository.NewGenerate,
 		repository.NewLookup, moduleCommand,
 	}}
 }
@@ -42,7 +45,7 @@ func ofRepository() cli.Group {
 func ofHost() cli.Group {
 	return cli.Group{ID: "machine", Short: "Host", Title: "The host:", Commands: list{
 		hostcmd.NewPlan, hostcmd.NewApply, hostcmd.NewRollback, hostcmd.NewConfirm, hostcmd.NewDrift, hostcmd.NewFreeze,
-		hostcmd.NewUnfreeze, hostcmd.NewRecover, fleetcmd.NewAgent,
+		hostcmd.NewUnfreeze, hostcmd.NewRecover, agent.New,
 	}}
 }
 
@@ -62,7 +65,7 @@ func ofOnce() cli.Group {
 
 func ofHistory() cli.Group {
 	return cli.Group{ID: "history", Short: "History", Title: "Status and history:", Commands: list{
-		hostcmd.NewStatus, once.NewFacts, hostcmd.NewLog, hostcmd.NewShow, repository.NewExplain, hostcmd.NewGC,
+		hostcmd.NewStatus, once.NewFacts, hostcmd.NewLog, hostcmd.NewShow, explain.New, hostcmd.NewGC,
 	}}
 }
 

@@ -12,12 +12,15 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/agent"
+	"fettle.dev/fettle/internal/ui/cli/explain"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/ui/cli/secrets"
 	"fettle.dev/fettle/internal/ui/cli/waves"
 )
 
@@ -33,10 +36,10 @@ func documents() map[string]any {
 		"fettle.test/1": repository.TestsDoc{}, "fettle.list/1": repository.ListDoc{},
 		"fettle.diff/1": repository.DiffDoc{}, "fettle.fmt/1": repository.FmtDoc{}, "fettle.docs/2": repository.DocsDoc{},
 		"fettle.lint/1": repository.LintDoc{},
-		"fettle.init/1": repository.InitDoc{}, "fettle.explain/2": repository.ExplainDoc{},
+		"fettle.init/1": repository.InitDoc{}, "fettle.explain/2": explain.ExplainDoc{},
 		"fettle.lookups/1":  repository.LookupsDoc{},
 		"fettle.generate/1": repository.GenerateDoc{}, "fettle.modules/1": repository.ModulesDoc{},
-		"fettle.secret/1": repository.SecretDoc{}, "fettle.secrets/1": repository.SecretListDoc{},
+		"fettle.secret/1": secrets.SecretDoc{}, "fettle.secrets/1": secrets.SecretListDoc{},
 		"fettle.fleetdiff/1": repository.FleetDiffDoc{}, "fettle.target/1": cli.TargetDoc{},
 		"fettle.rolloutevent/1": waves.RolloutEventDoc{},
 		"fettle.targets/1":      cli.TargetsDoc{},
@@ -48,7 +51,7 @@ func documents() map[string]any {
 		document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{},
 		document.ExportsFormat: document.Exports{}, document.RequestPageFormat: document.RequestPage{},
 		document.CertificatePageFormat: document.CertificatePage{}, document.RequestPolicyFormat: document.RequestPolicy{},
-		"fettle.agent.requested/1":  fleetcmd.AgentRequestDoc{},
+		"fettle.agent.requested/1":  agent.AgentRequestDoc{},
 		document.ModuleDetailFormat: document.ModuleDetail{}, document.EventPageFormat: document.EventPage{},
 		document.LoginPageFormat: document.LoginPage{}, document.TokenPageFormat: document.TokenPage{},
 		document.HubPageFormat: document.HubPage{}, document.AuditPageFormat: document.AuditPage{},

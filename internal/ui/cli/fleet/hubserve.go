@@ -1,4 +1,4 @@
-// Package fleet has the commands for a fleet: for its hubs, agents, targets, users, jobs and approvals.
+// Package fleet has the commands for a fleet: for its hubs, targets, jobs and approvals.
 //
 //	cli.Group{Commands: []cli.NewCommand{fleet.NewTarget, fleet.NewJob}}
 package fleet

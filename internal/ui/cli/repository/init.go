@@ -1,5 +1,5 @@
-// Package repository has the commands that read, check, compare and write a repository. Only explain,
-// diff and validate ask a hub, where there is one.
+// Package repository has the commands that read, check, compare and write a repository. Only diff
+// and validate ask a hub, where there is one.
 //
 //	cli.Group{Commands: []cli.NewCommand{repository.NewValidate, repository.NewDiff}}
 package repository

@@ -1,4 +1,8 @@
-package repository
+// Package secrets has the commands for the secrets of a repository: their values, and the users and hosts that
+// can decrypt them.
+//
+//	cli.Group{Commands: []cli.NewCommand{secrets.New}}
+package secrets
 
 import (
 	"fmt"
@@ -12,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// NewSecret builds the command secret, to keep secrets in the repository, encrypted.
-func NewSecret(s *cli.Session) *cobra.Command {
+// New builds the command secret, to keep secrets in the repository, encrypted.
+func New(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "Keep secrets in the repository, encrypted",

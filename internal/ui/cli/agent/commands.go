@@ -1,4 +1,4 @@
-package fleet
+package agent
 
 import (
 	"context"
@@ -89,10 +89,4 @@ func agentConf(m cli.Machine) (agent.Conf, error) {
 func commandPolicy(m cli.Machine) (agent.CommandPolicy, error) {
 	c, err := agentConf(m)
 	return c.Commands, err
-}
-
-// descent returns what this host requires of the history of commits.
-func descent(m cli.Machine) (content.Descent, error) {
-	c, err := agentConf(m)
-	return c.Descent, err
 }

@@ -1,4 +1,8 @@
-package repository
+// Package explain has the command that leads from a path, a state, a variable or a module of a host to its
+// source, and back. It asks a hub, where there is one.
+//
+//	cli.Group{Commands: []cli.NewCommand{explain.New}}
+package explain
 
 import (
 	"context"
@@ -10,9 +14,9 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// NewExplain builds the command explain, to find the source line, commit and run of a path, state
+// New builds the command explain, to find the source line, commit and run of a path, state
 // or step.
-func NewExplain(s *cli.Session) *cobra.Command {
+func New(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain WHAT | explain var NAME | explain module NAME | explain TARGET MODULE",
 		Short: "Find the source line, commit and run of a path, state or step",
@@ -32,8 +36,9 @@ commit that last changed it, and steps that are not applied yet. On a host with
 an agent, the journal has the source line, and the commit of each module. If an
 address has phases, each phase is shown with its state. A state that waits for a
 value from a run is shown with the command that provides the value.`,
-		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
-		Args:    cli.Args(1, 2),
+		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n" +
+			"  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
+		Args: cli.Args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 2 && (a[0] == "var" || a[0] == "module") {
 				if err := cli.AllowOnly(c, a[0], cli.CompileFlags(), []string{"target"}); err != nil {

@@ -1,4 +1,4 @@
-package repository
+package explain
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
-	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -35,39 +34,6 @@ type explanation struct {
 	// several.
 	Phases []phaseDoc `json:"phases,omitempty"`
 	phase  int        `json:"-"` // of the applied step, or otherwise of the last wanted one
-}
-
-func explainAddr(ctx context.Context, s *cli.Printer, k *known, a addr.Addr) explanation {
-	e := explanation{Addr: a, phase: 1}
-	commit := ""
-	for _, entry := range k.status.State.Entries {
-		if entry.Addr == a {
-			commit = k.applied(&e, entry)
-		}
-	}
-	if k.wanted != nil {
-		k.want(&e)
-	}
-	e.State = k.stateAt(a, e.phase)
-	k.sourceLine(ctx, &e, commit)
-	return e
-}
-
-// applied adds the data of the journal, and returns the commit at which the source must be read.
-func (k *known) applied(e *explanation, entry journal.Entry) string {
-	e.Applied, e.Source, e.First, e.By = entry.Step.String(), entry.Src, entry.FirstRun, entry.PurgedBy
-	e.Origin, e.phase = originText(entry.Origin), entry.Step.Phase()
-	commit := k.status.State.Revision.Commit
-	if file, _ := splitSource(entry.Src); entry.Src != "" {
-		if part, ok := k.status.State.Revision.PartOf(file); ok {
-			commit = part.Commit
-		}
-	}
-	if r, ok := k.runs[entry.Run]; ok {
-		doc := cli.RunJSON(r)
-		e.Run = &doc
-	}
-	return commit
 }
 
 func holds(l []addr.Addr, a addr.Addr) bool {
@@ -171,4 +137,12 @@ type needDoc struct {
 	Level  string `json:"level"`
 	Layer  string `json:"layer,omitempty"` // the level that imposes it
 	Source string `json:"source"`
+}
+
+// phaseDoc is one of several states that the repository wants of an address.
+type phaseDoc struct {
+	Phase  int    `json:"phase"`
+	State  string `json:"state,omitempty"`
+	Source string `json:"source,omitempty"`
+	Step   string `json:"step,omitempty"` // "" while it is held
 }

@@ -1,4 +1,4 @@
-package fleet
+package agent
 
 import (
 	"context"
@@ -6,49 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
-	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/ui/cli"
 )
-
-// NewAgent builds the command agent, to run this host as a target of a fleet.
-func NewAgent(s *cli.Session) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "agent",
-		Short:   "Run this host as a target of a fleet",
-		Long:    agentLong,
-		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file token\n  sudo fettle agent status",
-		Args:    cli.Args(0, 0),
-		RunE:    cli.UnknownCommand,
-	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentDeleteCertificate(s),
-		newAgentUpgrade(s))
-	return c
-}
-
-// agentDir is the directory of an agent in the state directory.
-const agentDir = "/agent"
-
-// agentFiles opens the state directory for an agent, and makes it.
-func agentFiles(s *cli.Session) (cli.Machine, host.FS, func() error, error) {
-	m, err := s.Machine()
-	if err == nil && s.App.Agent.State == nil {
-		err = errors.New("cannot run an agent: this binary was built without support for agents")
-	}
-	if err != nil {
-		return m, nil, nil, err
-	}
-	files, done, err := s.App.Agent.State(m)
-	return m, files, done, err
-}
 
 type enrolFlags struct {
 	hub, token, tokenFile, name string
@@ -160,60 +126,4 @@ func tokenText(s *cli.Printer, f enrolFlags) (string, error) {
 		return "", fmt.Errorf("cannot read the token: %w", err)
 	}
 	return strings.TrimSpace(string(b)), nil
-}
-
-const agentFormat = "fettle.agent.status/1"
-
-// agentDoc is the JSON document of fettle agent status and enrol.
-type agentDoc struct {
-	Format string         `json:"format"`
-	ID     fleet.TargetID `json:"id"`
-	Name   string         `json:"name"`
-	Fleet  string         `json:"fleet"`
-	Hubs   []string       `json:"hubs"`
-	// Until is the end of the certificate, ns since 1970, 0 where it was not looked at.
-	Until int64 `json:"until,omitempty"`
-	// Unsent are reports that no hub has acknowledged.
-	Unsent uint64 `json:"unsent,omitempty"`
-	// Incompatible is why the last hub refused the agent, "" if it did not: they speak no
-	// protocol version in common.
-	Incompatible string        `json:"incompatible,omitempty"`
-	Status       *fleet.Status `json:"status,omitempty"`
-	// Certificates are the requested certificates of services.
-	Certificates []agentCertificate `json:"certificates,omitempty"`
-}
-
-func newAgentStatus(s *cli.Session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "status",
-		Short:   "Show the assignment of this host's agent, and the state of its modules",
-		Long:    "Shows the state that the agent recorded on this host. The command does not\ncontact a hub, and the agent does not need to run.",
-		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
-		Args:    cli.Args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return agentStatus(s) },
-	}
-}
-
-// signersFile says, below the root, whose signatures an agent asks for.
-const signersFile = "etc/fettle/allowed_signers"
-
-// openMember reads who this host is in its fleet.
-func openMember(s *cli.Printer, m cli.Machine, files host.FS, warn func(string)) (*joined.Member, error) {
-	signers := func() ([]byte, error) {
-		text, err := os.ReadFile(filepath.Join(m.Root, signersFile))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("cannot read the allowed signers: %w", err)
-		}
-		return append([]byte{}, text...), nil
-	}
-	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.App.Now, Warn: warn,
-		Descent: func() (content.Descent, error) { return descent(m) }})
-	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {
-		return nil, cli.WithHint(fmt.Errorf("this host is in no fleet: %w", err),
-			"Enrol it: fettle agent enrol --hub URL --token-file FILE")
-	}
-	return mb, err
 }

@@ -1,4 +1,4 @@
-package repository
+package explain
 
 import (
 	"context"
@@ -11,14 +11,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
 )
-
-// phaseDoc is one of several states that the repository wants of an address.
-type phaseDoc struct {
-	Phase  int    `json:"phase"`
-	State  string `json:"state,omitempty"`
-	Source string `json:"source,omitempty"`
-	Step   string `json:"step,omitempty"` // "" while it is held
-}
 
 // want adds the desired state of an address: the last of its phases, and all phases if there are
 // several.

@@ -1,9 +1,12 @@
-package fleet
+package agent
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
@@ -75,5 +78,38 @@ func showAgent(s *cli.Printer, d agentDoc) {
 	s.Style().Table(s.App.Stdout, []string{"MODULE", "STATE", "COMMIT", "SINCE", "REASON"}, rows)
 	if d.Unsent > 1 {
 		s.Printf("%s\n", fmt.Sprintf("%d reports wait for a hub", d.Unsent))
+	}
+}
+
+const agentFormat = "fettle.agent.status/1"
+
+// agentDoc is the JSON document of fettle agent status and enrol.
+type agentDoc struct {
+	Format string         `json:"format"`
+	ID     fleet.TargetID `json:"id"`
+	Name   string         `json:"name"`
+	Fleet  string         `json:"fleet"`
+	Hubs   []string       `json:"hubs"`
+	// Until is the end of the certificate, ns since 1970, 0 where it was not looked at.
+	Until int64 `json:"until,omitempty"`
+	// Unsent are reports that no hub has acknowledged.
+	Unsent uint64 `json:"unsent,omitempty"`
+	// Incompatible is why the last hub refused the agent, "" if it did not: they speak no
+	// protocol version in common.
+	Incompatible string        `json:"incompatible,omitempty"`
+	Status       *fleet.Status `json:"status,omitempty"`
+	// Certificates are the requested certificates of services.
+	Certificates []agentCertificate `json:"certificates,omitempty"`
+}
+
+func newAgentStatus(s *cli.Session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the assignment of this host's agent, and the state of its modules",
+		Long: "Shows the state that the agent recorded on this host. The command does not\n" +
+			"contact a hub, and the agent does not need to run.",
+		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
+		Args:    cli.Args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return agentStatus(s) },
 	}
 }
