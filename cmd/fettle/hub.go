@@ -18,13 +18,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
-	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
+	hubcmd "fettle.dev/fettle/internal/ui/cli/hub"
 )
 
 // hubRole is this binary as a hub. Repositories are compiled in a child process, as in all other
 // commands.
-func hubRole(compiler *limited.Compiler) *fleetcmd.Hub {
-	return &fleetcmd.Hub{
+func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
+	return &hubcmd.Hub{
 		Give: giveHub, NewAs: newHubAs, RunAs: runHubAs, Serving: serving,
 		Init: func(b hub.InitOptions) ([32]byte, error) {
 			return onHost(func(h *local.Host) ([32]byte, error) { b.Files = h; return hub.Init(b) })
@@ -43,7 +43,7 @@ func hubRole(compiler *limited.Compiler) *fleetcmd.Hub {
 			_, err := onHost(func(h *local.Host) (any, error) { return nil, hub.UseNats(h, dir, g, begin) })
 			return err
 		},
-		Run: func(ctx context.Context, r fleetcmd.HubRun) error {
+		Run: func(ctx context.Context, r hubcmd.HubRun) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {
 				return err

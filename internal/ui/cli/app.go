@@ -6,7 +6,8 @@
 //	repository  reads, checks and compares repositories
 //	host        plans, applies, rolls back, and shows the state of hosts
 //	once        one-time operations that are not part of the applied state
-//	fleet       hubs, targets and jobs of a fleet
+//	fleet       targets and jobs of a fleet
+//	hub         the hubs of a fleet
 //	agent       a host that is a target of a fleet
 //	secrets     the secrets of a repository
 //	explain     the sources of the state of a host

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/explain"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
+	"fettle.dev/fettle/internal/ui/cli/hub"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/locks"
 	"fettle.dev/fettle/internal/ui/cli/once"
@@ -22,10 +23,10 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/user"
 )
 
-// All are the commands of fettle. hub runs this binary as a hub; nil: it cannot.
-func All(hub *fleetcmd.Hub) cli.Commands {
+// All are the commands of fettle. h runs this binary as a hub; nil: it cannot.
+func All(h *hub.Hub) cli.Commands {
 	return cli.Commands{
-		Groups:    []cli.Group{ofRepository(), ofHost(), ofFleet(hub), ofOnce(), ofHistory(), others()},
+		Groups:    []cli.Group{ofRepository(), ofHost(), ofFleet(h), ofOnce(), ofHistory(), others()},
 		Hidden:    list{newMan, hostcmd.NewWatch, hostcmd.NewServe},
 		Serve:     hostcmd.NewServe,
 		HubAccess: hubclient.NewHubAccess, FleetStatus: fleetcmd.ShowStatus,
@@ -49,8 +50,8 @@ func ofHost() cli.Group {
 	}}
 }
 
-func ofFleet(hub *fleetcmd.Hub) cli.Group {
-	newHub := func(s *cli.Session) *cobra.Command { return fleetcmd.NewHub(s, hub) }
+func ofFleet(h *hub.Hub) cli.Group {
+	newHub := func(s *cli.Session) *cobra.Command { return hub.New(s, h) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,

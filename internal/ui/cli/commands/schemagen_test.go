@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/explain"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
 	hostcmd "fettle.dev/fettle/internal/ui/cli/host"
+	"fettle.dev/fettle/internal/ui/cli/hub"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/once"
 	"fettle.dev/fettle/internal/ui/cli/preview"
@@ -56,7 +57,7 @@ func documents() map[string]any {
 		document.LoginPageFormat: document.LoginPage{}, document.TokenPageFormat: document.TokenPage{},
 		document.HubPageFormat: document.HubPage{}, document.AuditPageFormat: document.AuditPage{},
 		document.NewTokenFormat: document.NewToken{}, document.UserPageFormat: document.UserPage{},
-		document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": fleetcmd.HubDoc{},
+		document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": hub.HubDoc{},
 		document.BinaryPageFormat:  document.BinaryPage{},
 		document.ExplanationFormat: document.Explanation{}, document.HubCheckFormat: document.HubCheck{},
 		"fettle.permitted/1": fleetcmd.PermitDoc{}, document.NotificationPageFormat: document.NotificationPage{},

@@ -29,7 +29,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/commands"
-	fleet "fettle.dev/fettle/internal/ui/cli/fleet"
+	hubcmd "fettle.dev/fettle/internal/ui/cli/hub"
 )
 
 // update rewrites golden files. Review the difference like code: these are the
@@ -54,7 +54,7 @@ func runFake() {
 		Env:       os.Getenv,
 		Version:   "test",
 		SSH:       cli.SSH{Connect: connectFake},
-		Commands:  commands.All(&fleet.Hub{Join: joinHub, Backup: saveFake}),
+		Commands:  commands.All(&hubcmd.Hub{Join: joinHub, Backup: saveFake}),
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {

@@ -1,20 +1,14 @@
 package fleet
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
-	"fettle.dev/fettle/internal/ui/render"
 )
 
 // NewJob builds the command job, to jobs of agents: apply, verify, run.
@@ -55,67 +49,6 @@ func newJobOf(s *cli.Session, what, short, long string) *cobra.Command {
 	return c
 }
 
-func createJob(ctx context.Context, s *cli.Session, job document.JobRequest, expires time.Duration) error {
-	words, err := hubclient.SelectedOnHub(s)
-	if err == nil {
-		job.Expires, err = jobExpires(expires)
-	}
-	if err != nil {
-		return err
-	}
-	if len(words) == 0 {
-		return cli.Refuse("Select agents: -t SELECTION. All agents: -t '*'", "cannot create a job: no agent is selected")
-	}
-	hub, err := hubclient.HubOf(s.Printer)
-	if err != nil {
-		return err
-	}
-	job.Select = words
-	if job.Signed, err = hubclient.SignerOf(s).SignedJob(ctx, hub, job); err != nil {
-		return err
-	}
-	r, err := client.Post(ctx, hub, route.CreateJob(), job)
-	if err != nil {
-		return err
-	}
-	return hubclient.ShowDocument(s.Printer, r, func() { showJob(s.Printer, r) })
-}
-
-func showJob(s *cli.Printer, r document.Job) {
-	s.Printf("Job %s: %s, by %s at %s\n", r.ID, render.Escape(whatText(r)), r.By, s.Moment(r.At))
-	if r.CancelledBy != "" {
-		s.Printf("Cancelled by %s\n", r.CancelledBy)
-	}
-	s.Printf("\n")
-	rows, left := [][]string{}, 0
-	for _, a := range r.Targets {
-		if !a.Done && a.State != document.JobExpired {
-			left++
-		}
-		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.State), s.Moment(a.At), ranText(s, a)})
-	}
-	s.Style().Table(s.App.Stdout, []string{"TARGET", "STATE", "TIME", "REASON"}, rows)
-	showOutputs(s, r)
-	if left > 0 {
-		s.Printf("\n%d of %d have not acknowledged it yet. See which: fettle job show %s\n", left, len(r.Targets), r.ID)
-	}
-}
-
-// showOutputs prints the output of programs, after the name of each target.
-func showOutputs(s *cli.Printer, r document.Job) {
-	for _, a := range r.Targets {
-		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
-			continue
-		}
-		s.Printf("\n%s:\n", cmp.Or(a.Name, string(a.ID)))
-		for _, text := range []string{a.Result.Stdout, a.Result.Stderr} {
-			for line := range strings.Lines(text) {
-				s.Printf("  %s\n", render.Escape(strings.TrimRight(line, "\r\n")))
-			}
-		}
-	}
-}
-
 func newJobList(s *cli.Session) *cobra.Command {
 	var w hubclient.Watching
 	limit := 0
@@ -131,37 +64,6 @@ func newJobList(s *cli.Session) *cobra.Command {
 	cli.LimitOrAllFlag(c, &limit, 50, "jobs")
 	w.Flag(c)
 	return c
-}
-
-// shortened is a line of a list.
-func shortened(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
-func showJobs(s *cli.Printer, p document.JobPage) {
-	if len(p.Jobs) == 0 {
-		s.Printf("There are no jobs. Create one: fettle job --help\n")
-		return
-	}
-	rows := [][]string{}
-	for _, r := range p.Jobs {
-		acknowledged := 0
-		for _, a := range r.Targets {
-			if a.Done {
-				acknowledged++
-			}
-		}
-		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))),
-			fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.Moment(r.At), r.By})
-	}
-	s.Style().Table(s.App.Stdout, []string{"JOB", "OPERATION", "DONE", "CREATED", "BY"}, rows)
-	if left := p.Total - len(p.Jobs); left > 0 {
-		s.Printf("%d more; see them with --limit\n", left)
-	}
 }
 
 func newJobShow(s *cli.Session) *cobra.Command {

@@ -1,3 +1,6 @@
+// Package fleet has the commands for a fleet: for its targets, jobs and approvals.
+//
+//	cli.Group{Commands: []cli.NewCommand{fleet.NewTarget, fleet.NewJob}}
 package fleet
 
 import (
@@ -136,12 +139,4 @@ func newTargetShow(s *cli.Session) *cobra.Command {
 	}
 	w.Flag(c)
 	return c
-}
-
-// onTargets is a command that does something to the targets that are named or selected.
-func onTargets[In any](s *cli.Session, c *cobra.Command, did string, names []string,
-	r route.Route[route.TargetName, In, document.Done], in In) error {
-	return hubclient.EachOnHub(c.Context(), s, did, names, func(hub *client.Client, name string) (document.Done, error) {
-		return client.Call(c.Context(), hub, r, route.TargetName{Target: name}, in)
-	})
 }

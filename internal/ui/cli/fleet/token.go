@@ -13,7 +13,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
-	"fettle.dev/fettle/internal/ui/render"
 )
 
 // NewToken builds the command token, to tokens with which hosts join the fleet.
@@ -52,7 +51,7 @@ Keep the token secret until it expires or all its uses are spent.`,
 				r.Labels = set.Set
 			}
 			r.Expires = int64(expires)
-			return createToken(c.Context(), s.Printer, r)
+			return CreateToken(c.Context(), s.Printer, r)
 		},
 	}
 	f := c.Flags()
@@ -67,7 +66,8 @@ Keep the token secret until it expires or all its uses are spent.`,
 	return c
 }
 
-func createToken(ctx context.Context, s *cli.Printer, r document.TokenRequest) error {
+// CreateToken creates a token, and prints it.
+func CreateToken(ctx context.Context, s *cli.Printer, r document.TokenRequest) error {
 	hub, err := hubclient.HubOf(s)
 	if err != nil {
 		return err
@@ -85,14 +85,6 @@ func createToken(ctx context.Context, s *cli.Printer, r document.TokenRequest) e
 	return nil
 }
 
-// lets describes the hosts or hubs that a token admits.
-func lets(t document.Token) string {
-	if t.Hub {
-		return "1 hub"
-	}
-	return render.Count(t.Uses, "target")
-}
-
 func newTokenList(s *cli.Session) *cobra.Command {
 	var w hubclient.Watching
 	c := &cobra.Command{
@@ -106,35 +98,6 @@ func newTokenList(s *cli.Session) *cobra.Command {
 	}
 	w.Flag(c)
 	return c
-}
-
-func showTokens(s *cli.Printer, p document.TokenPage) {
-	if len(p.Tokens) == 0 {
-		s.Printf("There are no tokens. Create one: fettle token create\n")
-		return
-	}
-	rows := [][]string{}
-	for _, t := range p.Tokens {
-		is := "open"
-		switch {
-		case t.Revoked:
-			is = "revoked"
-		case t.Used >= t.Uses:
-			is = "used up"
-		case t.Expires <= s.App.Now().UnixNano():
-			is = "expired"
-		}
-		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.Moment(t.Expires), t.By, gives(t),
-			t.Note})
-	}
-	s.Style().Table(s.App.Stdout, []string{"TOKEN", "STATE", "USED", "EXPIRES", "BY", "LABELS", "NOTE"}, rows)
-}
-
-func gives(t document.Token) string {
-	if t.Hub {
-		return "a hub"
-	}
-	return strings.Trim(t.Fleet+" "+labelText(t.Labels), " ")
 }
 
 func newTokenRevoke(s *cli.Session) *cobra.Command {

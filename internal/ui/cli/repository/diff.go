@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,21 +10,6 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/workspace"
 )
-
-// DiffDoc is the difference of two lists.
-type DiffDoc struct {
-	Format  string       `json:"format"` // fettle.diff/1
-	Old     string       `json:"old"`    // a revision, a file
-	New     string       `json:"new"`
-	Targets []targetDiff `json:"targets"`
-	// Examples are compared for groups in which no target is declared, without a hub.
-	Examples []exampleTarget `json:"examples,omitempty"`
-}
-
-type targetDiff struct {
-	Target string   `json:"target,omitempty"`
-	Lines  []string `json:"lines"` // each behind + or -
-}
 
 // NewDiff builds the command diff, to show the steps that differ between two revisions.
 func NewDiff(s *cli.Session) *cobra.Command {
@@ -102,57 +86,11 @@ func diff(ctx context.Context, s *cli.Session, a []string, all, fleet bool) erro
 	return showDiff(s.Printer, doc, all)
 }
 
-// comparable adds targets that the repository does not declare, if they are compared.
-func comparable(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, every bool) ([]exampleTarget, error) {
-	for _, side := range sides {
-		if every || s.Target == "" {
-			break
-		}
-		if names, err := s.Targets(side); err != nil || slices.Contains(names, s.Target) {
-			return nil, err
-		}
-	}
-	if !every && s.Target == "" {
-		return nil, nil
-	}
-	return populate(ctx, s, sides)
-}
-
-// examplesAmong are the examples that were compared.
-func examplesAmong(all []exampleTarget, compared []string) []exampleTarget {
-	return slices.DeleteFunc(all, func(e exampleTarget) bool { return !slices.Contains(compared, e.Target) })
-}
-
 func named(rev string) string {
 	if rev == "" {
 		return WorkTreeName
 	}
 	return rev
-}
-
-// diffTargets are the targets to compare: one, or all that either side has.
-func diffTargets(s *cli.Session, sides [2]*workspace.Source, all bool) ([]string, error) {
-	if !all && s.Target == "" {
-		t, err := s.ChooseTarget(sides[1])
-		return []string{t}, err
-	}
-	var names []string
-	for _, side := range sides {
-		more, err := s.Targets(side)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, more...)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	switch {
-	case all:
-		return names, nil
-	case !slices.Contains(names, s.Target): // one side may lack it: it is new, or gone
-		return nil, cli.UnknownTarget(s.Target, names)
-	}
-	return []string{s.Target}, nil
 }
 
 func diffTarget(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, target string) ([]string, error) {
@@ -172,39 +110,4 @@ func diffTarget(ctx context.Context, s *cli.Session, sides [2]*workspace.Source,
 		lists[i] = res.List
 	}
 	return diffLinesOf(lists[0], lists[1]), nil
-}
-
-func diffLinesOf(old, new step.List) []string {
-	text := strings.TrimSuffix(step.FormatDiff(step.Diff(old, new)), "\n")
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
-}
-
-func showDiff(s *cli.Printer, doc DiffDoc, headings bool) error {
-	if s.JSON {
-		if err := s.Document(doc); err != nil {
-			return err
-		}
-	}
-	for i, t := range doc.Targets {
-		if s.JSON {
-			break
-		}
-		if headings {
-			if i > 0 {
-				s.Printf("\n")
-			}
-			s.Printf("%s\n", t.Target)
-		}
-		s.Style().ListDiff(s.App.Stdout, t.Lines)
-	}
-	if !s.JSON {
-		showExamples(s, doc.Examples)
-	}
-	if len(doc.Targets) > 0 {
-		return cli.ErrChanges
-	}
-	return nil
 }

@@ -90,3 +90,49 @@ func examplesOf(vacant [2][]query.Target,
 	}
 	return groups, labels
 }
+
+// diffTargets are the targets to compare: one, or all that either side has.
+func diffTargets(s *cli.Session, sides [2]*workspace.Source, all bool) ([]string, error) {
+	if !all && s.Target == "" {
+		t, err := s.ChooseTarget(sides[1])
+		return []string{t}, err
+	}
+	var names []string
+	for _, side := range sides {
+		more, err := s.Targets(side)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case all:
+		return names, nil
+	case !slices.Contains(names, s.Target): // one side may lack it: it is new, or gone
+		return nil, cli.UnknownTarget(s.Target, names)
+	}
+	return []string{s.Target}, nil
+}
+
+// examplesAmong are the examples that were compared.
+func examplesAmong(all []exampleTarget, compared []string) []exampleTarget {
+	return slices.DeleteFunc(all, func(e exampleTarget) bool { return !slices.Contains(compared, e.Target) })
+}
+
+// comparable adds targets that the repository does not declare, if they are compared.
+func comparable(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, every bool) ([]exampleTarget, error) {
+	for _, side := range sides {
+		if every || s.Target == "" {
+			break
+		}
+		if names, err := s.Targets(side); err != nil || slices.Contains(names, s.Target) {
+			return nil, err
+		}
+	}
+	if !every && s.Target == "" {
+		return nil, nil
+	}
+	return populate(ctx, s, sides)
+}

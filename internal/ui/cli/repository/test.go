@@ -2,12 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -17,24 +11,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/render"
 )
-
-// TestsDoc is the result of test as a JSON document.
-type TestsDoc struct {
-	Format   string        `json:"format"` // fettle.test/1
-	OK       bool          `json:"ok"`
-	Revision repo.Revision `json:"revision"`
-	Tests    []testDoc     `json:"tests"`
-	Updated  []string      `json:"updated,omitempty"` // files that hold a list, written by --update
-}
-
-type testDoc struct {
-	File        string               `json:"file"`
-	Name        string               `json:"name"`
-	OK          bool                 `json:"ok"`
-	Diagnostics []cli.DiagnosticJSON `json:"diagnostics,omitempty"`
-}
 
 // testFlags are the flags of fettle test.
 type testFlags struct {
@@ -143,73 +120,4 @@ func runTest(by compile.Answerer, tree repo.Tree, id string) compile.Verdict {
 		v.Failures = failed
 	}
 	return v
-}
-
-// updateLists writes the files of those tests whose list differs, and takes the
-// difference out of their verdicts.
-func updateLists(s *cli.Session, verdicts []compile.Verdict) ([]string, error) {
-	root, err := os.OpenRoot(s.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("cannot update the lists: %w", err)
-	}
-	defer root.Close()
-	var written []string
-	for i, v := range verdicts {
-		old, err := root.ReadFile(v.Golden)
-		if v.Golden == "" || err == nil && string(old) == v.List {
-			continue
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return written, fmt.Errorf("cannot update %s: %w", v.Golden, err)
-		}
-		if err := root.WriteFile(v.Golden, []byte(v.List), 0o644); err != nil {
-			return written, fmt.Errorf("cannot update %s: %w", v.Golden, err)
-		}
-		written = append(written, path.Clean(v.Golden))
-		verdicts[i].Failures = v.Others()
-	}
-	return written, nil
-}
-
-func showTests(s *cli.Printer, doc TestsDoc, verdicts []compile.Verdict, all int) error {
-	failed := 0
-	for _, t := range doc.Tests {
-		if !t.OK {
-			failed++
-		}
-	}
-	var err error
-	if failed > 0 {
-		err = fmt.Errorf("%s of %d failed", render.Count(failed, "test"), len(doc.Tests))
-	}
-	if s.JSON {
-		if derr := s.Document(doc); derr != nil {
-			return derr
-		}
-		return cli.Reported(err)
-	}
-	rows := make([]render.Pair, len(doc.Tests))
-	for i, t := range doc.Tests {
-		rows[i] = render.Pair{Name: fmt.Sprintf("%-6s  %s", map[bool]string{true: "ok", false: "FAILED"}[t.OK], t.File),
-			Value: t.Name}
-	}
-	s.Style().Pairs(s.App.Stdout, rows)
-	for _, name := range doc.Updated {
-		s.Printf("updated  %s\n", filepath.ToSlash(name))
-	}
-	for _, v := range verdicts {
-		if len(v.Failures) > 0 {
-			s.Printf("\n%s\n", render.Escape(v.ID))
-			s.Style().Diagnostics(s.App.Stdout, v.Failures)
-		}
-	}
-	switch {
-	case all == 0:
-		s.Printf("The repository has no tests. Write them in modules/NAME/tests/*.hcl.\n")
-	case len(doc.Tests) == 0:
-		return cli.Refuse("Use a part of the name of a file or of a test, or omit it", "no test has this name")
-	case err == nil:
-		s.Printf("\n%s passed\n", render.Count(len(doc.Tests), "test"))
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package fleet
+package hub
 
 import (
 	"errors"
@@ -14,18 +14,13 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// natsFlags say on which NATS cluster of others a fleet keeps everything.
-type natsFlags struct {
-	urls      []string
-	creds, ca string
-	replicas  int
-}
-
 func (f *natsFlags) flag(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.urls, "nats", nil,
-		"store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be repeated for more of its servers")
+		"store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be "+
+			"repeated for more of its servers")
 	flags.StringVar(&f.creds, "nats-creds", "",
-		"use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with its key. The file is copied")
+		"use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with "+
+			"its key. The file is copied")
 	flags.StringVar(&f.ca, "nats-ca", "",
 		"verify the NATS cluster with the CA certificates in this `FILE` (default: the system's). The file is copied")
 	cli.NumberVar(flags, &f.replicas, "nats-replicas", 0, 0,
@@ -91,7 +86,8 @@ func useNats(s *cli.Printer, h *Hub, dir string, g hub.NatsSettings, begin bool)
 	err := h.UseNats(dir, g, begin)
 	if errors.Is(err, hub.ErrNoNats) {
 		return cli.WithHint(err,
-			"Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
+			"Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n"+
+				"  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
 	}
 	return err
 }

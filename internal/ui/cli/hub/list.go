@@ -1,4 +1,4 @@
-package fleet
+package hub
 
 import (
 	"cmp"
@@ -66,7 +66,8 @@ func showHubs(s *cli.Printer, p document.HubPage) {
 	s.Style().Table(s.App.Stdout, []string{"HUB", "STATE", "DUTIES", "SINCE", "ADDRESS"}, rows)
 	s.Printf("\n%s\n", assurance(p))
 	if len(p.Lost) > 0 {
-		s.Printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never start it again.\nTo end the trust in it: fettle hub retire %s\n", p.Lost[0].Name)
+		s.Printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never "+
+			"start it again.\nTo end the trust in it: fettle hub retire %s\n", p.Lost[0].Name)
 	}
 }
 
@@ -89,7 +90,8 @@ func assurance(p document.HubPage) string {
 	case p.ToleratedFailures > 1:
 		return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.ToleratedFailures)
 	case len(p.Hubs) == 2:
-		return state + " If one hub is unavailable, nothing can be changed, and agents continue with their assignments. A third hub prevents this."
+		return state + " If one hub is unavailable, nothing can be changed, and agents continue with their " +
+			"assignments. A third hub prevents this."
 	}
 	return state + " If another hub fails, nothing can be changed, and agents continue with their assignments."
 }
@@ -99,11 +101,13 @@ func natsAssurance(p document.HubPage) string {
 	state := fmt.Sprintf("All data is stored on %d servers of the NATS cluster.", p.Copies)
 	switch {
 	case p.Copies == 0:
-		return "The NATS cluster does not report the state of its data. While it is unavailable, nothing can be changed, and agents continue with their assignments."
+		return "The NATS cluster does not report the state of its data. While it is unavailable, nothing can be " +
+			"changed, and agents continue with their assignments."
 	case !p.Complete:
 		state = "Some data does not have all of its copies on the NATS cluster yet."
 	case p.Copies == 1:
-		state = "All data is stored on one server of the NATS cluster. If that server is unavailable, nothing can be changed, and agents continue with their assignments."
+		state = "All data is stored on one server of the NATS cluster. If that server is unavailable, nothing can be " +
+			"changed, and agents continue with their assignments."
 	}
 	switch {
 	case p.ToleratedFailures == 0:
