@@ -84,7 +84,7 @@ func waitsForApproval(f *hubsOf) {
 	f.commit("selects")
 	f.arrived()
 	f.ends(by, "completed")
-	by.Run(f.t, "fettle", "user", "set", "carol", "--role", "approve", "--group", "dba")
+	by.Run(f.t, "fettle", "user", "set", "carol", "--role", "approve", "--groups", "dba")
 	carol, _, _ := logIn(f.t, by, "carol")
 	for _, text := range []string{"asked", "deselects"} {
 		f.commit(text)

@@ -34,7 +34,7 @@ func approvalAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "need", Type: cty.Number, Doc: "number of users who must approve; default: 1"},
 		{Name: "users", Type: sequence, Doc: "users that may approve; default: all users with the right approve"},
-		{Name: "groups", Type: sequence, Doc: "groups whose members may approve, beside users: see fettle user set --group"},
+		{Name: "groups", Type: sequence, Doc: "groups whose members may approve, beside users: see fettle user set --help"},
 		{Name: "not_author", Type: cty.Bool,
 			Doc: "the author of the commit does not count; if no user has this name, one user more must approve"},
 		durationOf("expires", "time for which an approval counts; default: 24h"), gateTimeout(), dryRun(), docAttr(),

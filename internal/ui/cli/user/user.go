@@ -42,7 +42,7 @@ func newUserSet(s *cli.Session) *cobra.Command {
 		Short: "Create a user, or change the rights of a user",
 		Long: "Creates a user, or changes one. The given settings replace all previous settings\n" +
 			"of the user, immediately and for every login.",
-		Example: "  fettle user set ann --role operate,approve --group dba\n  fettle user set ann --role read --locked",
+		Example: "  fettle user set ann --role operate,approve --groups dba\n  fettle user set ann --role read --locked",
 		Args:    cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.Name = a[0]
@@ -53,8 +53,8 @@ func newUserSet(s *cli.Session) *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&r.Roles, "role", nil,
 		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
-	c.Flags().StringSliceVar(&r.Groups, "group", nil,
-		"add this user to this `GROUP`, whose members may approve rollouts; separate several with commas")
+	c.Flags().StringSliceVar(&r.Groups, "groups", nil,
+		"`GROUPS` of this user, whose members may approve rollouts; separate several with commas")
 	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
 	return c
 }
