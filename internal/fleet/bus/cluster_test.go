@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/test/port"
 )
 
 // seat is the configuration of one hub of a cluster, as its process reads it.
@@ -36,7 +37,7 @@ const clusterEnv = "FETTLE_TEST_BUS_SEAT"
 func (a *authority) seats(t testing.TB, n int) []seat {
 	var addresses []string
 	for range n {
-		addresses = append(addresses, bustest.FreeAddress(t))
+		addresses = append(addresses, port.Reserve(t))
 	}
 	var out []seat
 	for i, address := range addresses {

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/test/port"
 )
 
 // over starts a hub with all data on a NATS cluster. Agents connect to it over TLS.
@@ -35,7 +36,7 @@ func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *b
 // TestExternalNats: a bus with a NATS cluster passes the same suite.
 func TestExternalNats(t *testing.T) {
 	t.Parallel()
-	others, a := bustest.NewOthers(t, 3), newAuthority(t)
+	others, a := bustest.NewOthers(t, 3, port.Reserve), newAuthority(t)
 	fleets := 0
 	bustest.Conform(t, func(t *testing.T) bustest.Bus {
 		fleets++
@@ -47,7 +48,7 @@ func TestExternalNats(t *testing.T) {
 // TestTwoHubsOfExternalNats: two hubs that share only a NATS cluster reach the agents of each other,
 // with requests, notifications and streams.
 func TestTwoHubsOfExternalNats(t *testing.T) {
-	others, a := bustest.NewOthers(t, 1), newAuthority(t)
+	others, a := bustest.NewOthers(t, 1, port.Reserve), newAuthority(t)
 	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx := t.Context()
 	id := bustest.ID(1)
@@ -131,7 +132,7 @@ func TestTwoHubsOfExternalNats(t *testing.T) {
 // exists afterwards, watches and followers continue, and another hub takes over the lease.
 func TestExternalNatsLeaves(t *testing.T) {
 	t.Parallel()
-	others, a := bustest.NewOthers(t, 3), newAuthority(t)
+	others, a := bustest.NewOthers(t, 3, port.Reserve), newAuthority(t)
 	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -220,7 +221,7 @@ func TestExternalNatsLeaves(t *testing.T) {
 // TestExternalNatsRefuses: if the cluster lacks a capability, the error is immediate and clear. For an
 // unreachable cluster, the hub waits and warns.
 func TestExternalNatsRefuses(t *testing.T) {
-	others, a := bustest.NewOthers(t, 1), newAuthority(t)
+	others, a := bustest.NewOthers(t, 1, port.Reserve), newAuthority(t)
 	a.over(t, "hub1", others.ExternalNats("acme"))
 	for _, c := range []struct {
 		name   string
@@ -284,7 +285,7 @@ func TestExternalNatsRefuses(t *testing.T) {
 // TestExternalNatsIsFull: the log uses the available space. Writes without space fail with a clear
 // error, and older data stays.
 func TestExternalNatsIsFull(t *testing.T) {
-	f := bustest.NewOthers(t, 1).ExternalNats("acme")
+	f := bustest.NewOthers(t, 1, port.Reserve).ExternalNats("acme")
 	f.Login = []byte("full:" + bustest.Password)
 	var said []string
 	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, ExternalNats: f,

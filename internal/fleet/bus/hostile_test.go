@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/test/port"
 )
 
 // TestHostileAgent tries all subjects that an agent can name. Subjects of other targets are denied,
@@ -21,7 +22,7 @@ func TestHostileAgent(t *testing.T) {
 	a := newAuthority(t)
 	t.Run("alone", func(t *testing.T) { hostileTo(t, a, a.listen(t)) })
 	t.Run("with others", func(t *testing.T) {
-		hostileTo(t, a, a.over(t, "hub1", bustest.NewOthers(t, 1).ExternalNats("acme")))
+		hostileTo(t, a, a.over(t, "hub1", bustest.NewOthers(t, 1, port.Reserve).ExternalNats("acme")))
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/test/port"
 )
 
 // recorder has all data that the operators of a cluster see.
@@ -61,7 +62,7 @@ func (r *recorder) all() []*nats.Msg {
 // TestOperators: the operators of the cluster cannot read data and cannot send messages as a hub.
 // Data that they write, move or replay is ignored.
 func TestOperators(t *testing.T) {
-	others, a := bustest.NewOthers(t, 1), newAuthority(t)
+	others, a := bustest.NewOthers(t, 1, port.Reserve), newAuthority(t)
 	var mu sync.Mutex
 	var said []string
 	one, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true,

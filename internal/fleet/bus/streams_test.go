@@ -9,13 +9,15 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/stream/streamtest"
+	"fettle.dev/fettle/test/port"
 )
 
 // TestStreams: a stream passes the suite of all streams, in memory, within the process of a hub, over
 // TLS, and from another hub.
 func TestStreams(t *testing.T) {
 	a := newAuthority(t)
-	local, tls, m, nats := bustest.Embedded(t), a.listen(t), memory(t), bustest.NewOthers(t, 1).ExternalNats("acme")
+	local, tls, m := bustest.Embedded(t), a.listen(t), memory(t)
+	nats := bustest.NewOthers(t, 1, port.Reserve).ExternalNats("acme")
 	one, two := a.over(t, "hub1", nats), a.over(t, "hub2", nats)
 	for name, c := range map[string]struct {
 		exchange fleet.Exchange

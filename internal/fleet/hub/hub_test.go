@@ -18,13 +18,13 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
-	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/test/port"
 )
 
 // world is a hub that runs in this process, with its repository.
@@ -84,7 +84,7 @@ func (w *world) commit(files map[string]string) {
 // birth creates the hub.
 func (w *world) birth() {
 	w.t.Helper()
-	apiAt, busAt := bustest.FreeAddress(w.t), bustest.FreeAddress(w.t)
+	apiAt, busAt := port.Reserve(w.t), port.Reserve(w.t)
 	w.api = "https://" + apiAt
 	_, err := hub.Init(hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, "hub"), Hosts: []string{"127.0.0.1"},
 		Now: time.Now(), Settings: hub.Settings{

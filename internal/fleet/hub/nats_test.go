@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/test/port"
 )
 
 func overOthers(o *bustest.Others) hub.NatsSettings {
@@ -28,7 +29,7 @@ func (w *several) module(text string) {
 // the other continues.
 func TestHubsOfNats(t *testing.T) {
 	t.Parallel()
-	others := bustest.NewOthers(t, 3)
+	others := bustest.NewOthers(t, 3, port.Reserve)
 	w := newSeveralOver(t, overOthers(others))
 	var tok document.NewToken
 	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)
@@ -107,7 +108,8 @@ func TestHubsOfNats(t *testing.T) {
 // that lost all data gets the data of the backup. The directory of another fleet with the same name
 // is refused.
 func TestBackupOfNats(t *testing.T) {
-	others, lost := bustest.NewOthers(t, 1), bustest.NewOthers(t, 1) // before hubs that stop have ports that are free
+	// Before hubs that stop have ports that are free.
+	others, lost := bustest.NewOthers(t, 1, port.Reserve), bustest.NewOthers(t, 1, port.Reserve)
 	w := newSeveralOver(t, overOthers(others))
 	o := w.hubs[0]
 	for _, name := range []string{"nats.key", "nats.creds"} {

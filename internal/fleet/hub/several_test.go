@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/test/port"
 )
 
 // freeAt returns the free and the total bytes of the file system of a directory.
@@ -55,7 +55,7 @@ func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 
 // settings returns the settings of a new hub.
 func (w *several) settings(name string) (hub.InitOptions, string) {
-	apiAt, busAt, clusterAt := bustest.FreeAddress(w.t), bustest.FreeAddress(w.t), bustest.FreeAddress(w.t)
+	apiAt, busAt, clusterAt := port.Reserve(w.t), port.Reserve(w.t), port.Reserve(w.t)
 	return hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(),
 		NatsSettings: w.nats, Settings: hub.Settings{
 			Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, HubURLs: []string{"https://" + apiAt}, BusURLs: []string{"tls://" + busAt},

@@ -29,13 +29,13 @@ type Others struct {
 // Password is the password of all users of Others.
 const Password = "secret"
 
-// NewOthers starts n servers, which end with the test.
-func NewOthers(t testing.TB, n int) *Others {
+// NewOthers starts n servers, which end with the test. address returns an unused address.
+func NewOthers(t testing.TB, n int, address func(testing.TB) string) *Others {
 	t.Helper()
 	o := &Others{t: t, servers: make([]*server.Server, n)}
 	var clients, routes []string
 	for range n {
-		clients, routes = append(clients, FreeAddress(t)), append(routes, FreeAddress(t))
+		clients, routes = append(clients, address(t)), append(routes, address(t))
 	}
 	for i := range n {
 		cluster := ""

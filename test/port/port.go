@@ -1,4 +1,7 @@
-package bustest
+// Package port reserves addresses for servers in tests.
+//
+//	hub.Listen = port.Reserve(t) // such as 127.0.0.1:14488
+package port
 
 import (
 	"errors"
@@ -9,10 +12,10 @@ import (
 	"testing"
 )
 
-// FreeAddress returns an unused address, which belongs to the test until its end: no other call returns it, also in
+// Reserve returns an unused address, which belongs to the test until its end: no other call returns it, also in
 // another process on this host. Its port is below the ports that the kernel gives to clients, because a server that
 // restarts needs the same port again.
-func FreeAddress(t testing.TB) string {
+func Reserve(t testing.TB) string {
 	t.Helper()
 	for {
 		port := strconv.Itoa(10000 + rand.IntN(22000))
