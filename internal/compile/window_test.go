@@ -1,12 +1,14 @@
 package compile_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/window"
 )
 
 const windows = `
@@ -72,5 +74,27 @@ func TestWindowErrors(t *testing.T) {
 		if !found {
 			t.Errorf("%s: %v, want %q", text, ds, want)
 		}
+	}
+}
+
+// A window can have the time zone of each target.
+func TestWindowWithZoneOfTarget(t *testing.T) {
+	const text = `
+window "nights" {
+  schedule = "0 2 * * *"
+  duration = "4h"
+  zone     = "%s"
+}
+policy { windows = ["nights"] }
+target "t" {}
+`
+	targets, ds := compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, "target")}))
+	if len(ds) > 0 || len(targets) != 1 || targets[0].Windows[0].Zone != window.TargetZone {
+		t.Errorf("%+v: %v", targets, ds)
+	}
+	_, ds = compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, "traget")}))
+	if len(ds) != 1 || ds[0].Range.String() != "fettle.hcl:5:14" ||
+		!strings.Contains(ds[0].Detail, `Did you mean "target"?`) {
+		t.Errorf("%v", ds)
 	}
 }

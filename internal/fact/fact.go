@@ -74,7 +74,8 @@ func All() []Fact {
 			false, osRelease("VERSION_ID")},
 		{"product", cty.String, "The model of the host, from its firmware.", true, firmware("product_name")},
 		{"swap_bytes", cty.Number, "The size of all swap space in bytes.", true, meminfo("SwapTotal")},
-		{"timezone", cty.String, "The time zone: `Europe/Amsterdam`, `Etc/UTC`. `UTC` if none is set.", false, timezone},
+		{"timezone", cty.String, "The time zone: `Europe/Amsterdam`, `Etc/UTC`. `UTC` if none is set; null if " +
+			"/etc/localtime is a copy of a zone, so that its name is unknown.", false, timezone},
 		{"vendor", cty.String, "The manufacturer of the host, from its firmware.", true, firmware("sys_vendor")},
 		{"virtualization", cty.String,
 			"The virtualization of the host, with the names of systemd-detect-virt: `kvm`, `qemu`, `vmware`, `oracle`, `microsoft`, `xen`, `amazon`, `docker`, `podman`, `lxc`, `systemd-nspawn`, `vm-other`; `none` on bare metal.", true, virtualization},

@@ -96,7 +96,7 @@ func kernel(s *source) (cty.Value, error) {
 	return str(word(t)), err
 }
 
-func bootID(s *source) (cty.Value, error) { return str(word(s.h.BootID())), nil }
+func bootID(s *source) (cty.Value, error) { return str(word(s.boot)), nil }
 
 func cpus(s *source) (cty.Value, error) {
 	t, err := s.text("/sys/devices/system/cpu/online")
@@ -169,15 +169,8 @@ func machineID(s *source) (cty.Value, error) {
 }
 
 func timezone(s *source) (cty.Value, error) {
-	target, err := s.h.Readlink("/etc/localtime")
-	if zone := parseZone(target); err == nil && zone != "" {
-		return str(zone), nil
-	}
-	t, err := s.text("/etc/timezone")
-	if zone := word(t); zone != "" {
-		return str(zone), err
-	}
-	return str("UTC"), err
+	zone, err := s.zone()
+	return str(zone), err
 }
 
 func initSystem(s *source) (cty.Value, error) {

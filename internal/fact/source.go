@@ -19,7 +19,8 @@ import (
 
 // source is one host while it is observed. Files and the network are read once.
 type source struct {
-	h host.Host
+	h    host.Reader
+	boot string // identifier of the boot
 	// running: the host is this machine itself and not an image on it, so
 	// /proc, /sys and the network are its own.
 	running    bool
@@ -34,7 +35,8 @@ type iface struct {
 }
 
 func newSource(h host.Host) *source {
-	return &source{h: h, running: h.Root() == "/", interfaces: sync.OnceValues(interfaces), cache: map[string]string{}}
+	return &source{h: h, boot: h.BootID(), running: h.Root() == "/", interfaces: sync.OnceValues(interfaces),
+		cache: map[string]string{}}
 }
 
 // maxFile is how much of a file is read. No file that facts come from is as

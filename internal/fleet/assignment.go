@@ -197,7 +197,7 @@ func (a Assignment) checkOwn() error {
 			return err
 		}
 	}
-	if _, err := window.Compile(a.Windows); err != nil {
+	if err := window.Check(a.Windows); err != nil {
 		return err
 	}
 	for _, m := range a.Withheld {

@@ -91,6 +91,9 @@ type Status struct {
 	Error        string            `json:"error,omitempty"`
 	// Facts are the facts that the catalog declares, by name, as text for display.
 	Facts map[string]string `json:"facts,omitempty"`
+	// Zone is the time zone of the host, as a name of the IANA database. It is "" if it is unknown, and if the agent is
+	// too old to apply windows with window.TargetZone.
+	Zone string `json:"zone,omitempty"`
 }
 
 // Readiness is the state of a module on a target.

@@ -15,7 +15,7 @@ func (m *Machine) change() rollout.Change {
 // world describes the targets for package rollout.
 func (m *Machine) world(now int64) rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{},
-		Has: m.has, Up: m.up,
+		Has: m.has, Up: m.up, OpenFor: m.openFor,
 		Strategy: func(string, []rollout.Change) rollout.Strategy { return m.order.Strategy },
 		Cause:    func(string, []rollout.Change) string { return m.order.Cause }}
 	for id, t := range m.targets {
@@ -37,9 +37,11 @@ func (m *Machine) has(id rollout.ID, _ string) string {
 // seen describes one target. It is healthy for a time only if a check succeeded after this time.
 func (m *Machine) seen(t *target, now int64) rollout.Target {
 	out := rollout.Target{Lane: lane, Health: t.health, Since: t.since, Online: t.online, Contact: t.contact,
-		New: t.base == nil && t.planned && t.run == 0 || t.base != nil && *t.base == 0}
+		New: t.isNew()}
 	if t.lacks() {
 		out.Wants = []rollout.Change{m.change()}
+		out.Hold = t.windows.closed(now)
+		out.Closed = out.Hold != ""
 	}
 	if t.health == rollout.Healthy && t.checked < t.since+m.order.Strategy.MinReadyTime {
 		out.Since = now
@@ -53,6 +55,9 @@ func (m *Machine) tasks(now int64) (out []Task) {
 	for _, id := range slices.Sorted(maps.Keys(m.targets)) {
 		t := m.targets[id]
 		op := m.operation(id, t)
+		if op == Apply && t.changes && t.windows.closed(now) != "" {
+			continue
+		}
 		if op == "" || t.task != "" || now < t.next && (op != Return || !t.online) {
 			continue
 		}

@@ -17,6 +17,9 @@
 //     check or a lost connection counts as in a rollout of a hub.
 //   - A target returns by a rollback to its state before the rollout. If another run followed, it is not rolled back,
 //     and counts as failed. A target on which nothing was applied before keeps the change.
+//   - A target whose windows are closed is not changed: it waits until they open, and its wave does not end before. If
+//     this applies to all targets that need the content, no rollout begins. A run in progress ends as usual, checks are
+//     repeated, and a return waits for no window. The first content of a target does not wait either.
 //   - An interrupted rollout starts no further task. The same order with the same content continues from the log. A
 //     rollout that paused continues only with Order.Resume: the failures up to then count as accepted.
 //   - An order with other content, another strategy or other targets is a new rollout.

@@ -32,7 +32,8 @@ type hostState struct {
 	applied  int64 // the time of the new content
 	foreign  bool  // another run comes after the change
 	missed   bool  // its return
-	earlier  bool  // it has the new content since an earlier rollout
+	zone     string
+	earlier  bool // it has the new content since an earlier rollout
 }
 
 func newSite(n int, s rollout.Strategy) *site {
@@ -119,7 +120,7 @@ func (h *hostState) do(t push.Task, now int64) push.Result {
 		h.missed = h.missed || t.Operation == push.Return
 		return push.Result{Why: "no route to host"}
 	}
-	r := push.Result{Reached: true, OK: true, Run: h.run}
+	r := push.Result{Reached: true, OK: true, Run: h.run, Zone: h.zone}
 	switch t.Operation {
 	case push.Plan:
 		r.Changes = h.has() != "new"

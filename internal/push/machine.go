@@ -1,9 +1,12 @@
 package push
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/window"
 )
 
 // lane is the only lane of rollouts without a hub.
@@ -18,6 +21,7 @@ type Machine struct {
 	records []Record // that Next has not returned yet
 	stopped bool
 	up      int64 // time of the first Next
+	now     int64 // of the newest Next
 }
 
 // New returns the machine of an order. To continue a rollout, fold its log first, without Begin.
@@ -77,7 +81,7 @@ func (m *Machine) Finished() bool {
 	case m.stopped:
 		return true
 	case r == nil:
-		return m.tried() && !m.wanted()
+		return m.tried() && (!m.wanted() || m.AllClosed() != "")
 	}
 	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume
 }
@@ -108,4 +112,47 @@ func (m *Machine) wanted() bool {
 		}
 	}
 	return false
+}
+
+// zoned finds the windows of a target whose time zone is known after its plan. The first content of a target waits for
+// no window.
+func (m *Machine) zoned(t *target, name, zone string) {
+	all := m.order.Windows[name]
+	if len(all) == 0 || !t.planned || t.isNew() {
+		return
+	}
+	set, err := window.Compile(all, zone)
+	t.windows = &windows{set: set, err: err}
+}
+
+// openFor is World.OpenFor.
+func (m *Machine) openFor(id rollout.ID, from, to, enough int64) int64 {
+	w := m.targets[id].windows
+	if w == nil || w.err != nil {
+		return to - from
+	}
+	return int64(w.set.OpenFor(time.Unix(from, 0), time.Unix(to, 0), time.Duration(enough)*time.Second) / time.Second)
+}
+
+// AllClosed returns a reason if no rollout has begun because the windows of all targets that need the content are
+// closed: the reason of the target whose windows open first. Otherwise it returns "". It must be called after Next.
+func (m *Machine) AllClosed() (why string) {
+	if m.Rollout() != nil || !m.tried() {
+		return ""
+	}
+	first := int64(math.MaxInt64)
+	for _, name := range m.order.Targets {
+		t := m.targets[rollout.ID(name)]
+		if !t.changes {
+			continue
+		}
+		closed := t.windows.closed(m.now)
+		if closed == "" {
+			return ""
+		}
+		if opens := t.windows.opens(); why == "" || opens < first {
+			first, why = opens, name+": "+closed
+		}
+	}
+	return why
 }

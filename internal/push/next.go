@@ -6,12 +6,16 @@ import "fettle.dev/fettle/internal/fleet/rollout"
 func (m *Machine) Ended(task Task, r Result, now int64) {
 	if t := m.targets[rollout.ID(task.Target)]; t != nil && t.task == task.Operation {
 		t.ended(task.Operation, r, now)
+		if task.Operation == Plan {
+			m.zoned(t, task.Target, r.Zone)
+		}
 	}
 }
 
 // Next returns the tasks that begin now, in the order of the targets. The caller must store the records before it
 // performs the tasks.
 func (m *Machine) Next(now int64) (tasks []Task, records []Record) {
+	m.now = now
 	if m.up == 0 {
 		m.up = now
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Order describes the rollout that a user wants.
@@ -16,8 +17,10 @@ type Order struct {
 	Cause    string                       // for users: "commit abc123: add a port"
 	Targets  []string                     // names, sorted
 	Labels   map[string]map[string]string // of the targets, for failure domains
-	Parallel int                          // the largest number of tasks at the same time
-	Resume   bool                         // continue although the rollout paused
+	// Windows are the windows of targets. Targets without an entry can be changed at any time.
+	Windows  map[string][]window.Window
+	Parallel int  // the largest number of tasks at the same time
+	Resume   bool // continue although the rollout paused
 }
 
 // Record is one entry of the log: the begin of a rollout, an event, or the run that a target had before.

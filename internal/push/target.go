@@ -27,6 +27,7 @@ type Result struct {
 	Why     string // it is not OK
 	Changes bool   // of Plan: the target differs from the content
 	Run     int    // of Plan: the last run that applied something; 0: nothing is applied
+	Zone    string // of Plan: the time zone, for windows; "" is unknown
 }
 
 // previous is the digest of any content other than Order.Content.
@@ -46,6 +47,8 @@ type target struct {
 	base     *int // the run before the rollout, since its change began
 	returned bool // the task Return has ended
 
+	windows *windows // nil: it waits for no window
+
 	online  bool
 	contact int64
 	health  rollout.Health
@@ -62,6 +65,11 @@ type target struct {
 // lacks reports whether a target does not have the content. While it is not known, it has the content if its change
 // began.
 func (t *target) lacks() bool { return t.changes || !t.planned && t.base == nil }
+
+// isNew reports whether nothing was applied before the rollout.
+func (t *target) isNew() bool {
+	return t.base == nil && t.planned && t.run == 0 || t.base != nil && *t.base == 0
+}
 
 // set changes the health.
 func (t *target) set(h rollout.Health, why string, now int64) {

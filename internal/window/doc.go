@@ -1,6 +1,7 @@
 // Package window decides whether changes are allowed at a time.
 //
-//	set, err := window.Compile([]window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 4 * 3600, Zone: "UTC"}})
+//	nights := window.Window{Name: "nights", Schedule: "0 2 * * *", Seconds: 4 * 3600, Zone: "UTC"}
+//	set, err := window.Compile([]window.Window{nights}, "")
 //	state := set.At(now)
 //	if !state.Open {
 //		fmt.Println(state.Why) // outside the window "nights", which opens at 2026-11-28 02:00 UTC
@@ -14,4 +15,7 @@
 //
 // A window that denies has priority over windows that allow. If a set has no window that allows, it is open
 // whenever no window denies. An empty set is always open.
+//
+// A window with TargetZone follows the wall clock of each target. While the zone of a target is not known, Compile
+// fails, and all its windows count as closed: a guessed zone could allow changes at a busy time.
 package window

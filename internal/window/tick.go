@@ -18,9 +18,13 @@ func (c compiled) wall(t time.Time) time.Time {
 	return time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 }
 
-// real returns the first time at which the wall clock of the zone has a value.
+// real returns the first time at which the wall clock of the zone has a value. If the clock skips the value, it returns
+// the time at which a clock that did not change would have it.
 func (c compiled) real(wall time.Time) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, c.zone)
+	if shown := c.wall(t); shown.Before(wall) { // time.Date chose the offset after the change
+		return t.Add(wall.Sub(shown))
+	}
 	_, offset := t.Zone()
 	_, before := t.Add(-maxShift).Zone()
 	if earlier := t.Add(time.Duration(offset-before) * time.Second); offset < before && c.wall(earlier).Equal(c.wall(t)) {

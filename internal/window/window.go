@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // a host can lack the database of zones
@@ -15,9 +16,12 @@ type Window struct {
 	// Schedule has five fields, as in a crontab: minute, hour, day of month, month, weekday.
 	Schedule string `json:"schedule"`
 	Seconds  int64  `json:"seconds"`
-	Zone     string `json:"zone"` // a name of the IANA database, such as Europe/Berlin
+	Zone     string `json:"zone"` // a name of the IANA database, such as Europe/Berlin, or TargetZone
 	Deny     bool   `json:"deny,omitempty"`
 }
+
+// TargetZone is the Zone of a window that has the time zone of each target.
+const TargetZone = "target"
 
 // The limits of Window.Seconds: five minutes and 31 days.
 const (
@@ -34,20 +38,32 @@ type compiled struct {
 	zone *time.Location
 }
 
-// Compile checks windows.
-func Compile(all []Window) (Set, error) {
+// Check returns an error if a window is invalid.
+func Check(all []Window) error {
+	_, err := Compile(all, "UTC")
+	return err
+}
+
+// Compile checks windows, and resolves the zone of windows with TargetZone. zone is the zone of the target, or "" if it
+// is not known. Then a window with TargetZone causes an error, and the caller must allow no changes.
+func Compile(all []Window, zone string) (Set, error) {
 	var s Set
 	for _, w := range all {
-		zone, err := w.check()
+		location, err := w.check(zone)
 		if err != nil {
 			return Set{}, fmt.Errorf("cannot use the window %.80q: %w", w.Name, err)
 		}
-		s.all = append(s.all, compiled{w, zone})
+		s.all = append(s.all, compiled{w, location})
 	}
 	return s, nil
 }
 
-func (w Window) check() (*time.Location, error) {
+// IsLocal reports whether a window has TargetZone.
+func IsLocal(all []Window) bool {
+	return slices.ContainsFunc(all, func(w Window) bool { return w.Zone == TargetZone })
+}
+
+func (w Window) check(zone string) (*time.Location, error) {
 	if w.Name == "" {
 		return nil, fmt.Errorf("it has no name")
 	}
@@ -57,7 +73,13 @@ func (w Window) check() (*time.Location, error) {
 	if w.Seconds < MinSeconds || w.Seconds > MaxSeconds {
 		return nil, fmt.Errorf("its duration of %d s is not between 5 minutes and 31 days", w.Seconds)
 	}
-	return Zone(w.Zone)
+	switch {
+	case w.Zone != TargetZone:
+		return Zone(w.Zone)
+	case zone == "":
+		return nil, fmt.Errorf("it has the time zone of the target, which is not known")
+	}
+	return Zone(zone)
 }
 
 // CheckSchedule returns an error if a text is not a schedule.

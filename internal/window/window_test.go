@@ -19,7 +19,7 @@ func christmas() window.Window {
 }
 
 func compile(t interface{ Fatal(...any) }, all ...window.Window) window.Set {
-	s, err := window.Compile(all)
+	s, err := window.Compile(all, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestErrors(t *testing.T) {
 		{Name: "a", Schedule: "0 2 * * *", Seconds: 3600},
 		{Name: "a", Schedule: "61 2 * * *", Seconds: 3600, Zone: "UTC"},
 	} {
-		if _, err := window.Compile([]window.Window{w}); err == nil {
+		if err := window.Check([]window.Window{w}); err == nil {
 			t.Errorf("%+v is accepted", w)
 		}
 	}

@@ -160,7 +160,7 @@ func (r *reader) windows() []window.Window {
 		out = append(out, window.Window{Name: r.text(), Schedule: r.text(), Seconds: int64(r.int()), Zone: r.text(),
 			Deny: r.bool()})
 	}
-	if _, err := window.Compile(out); r.err == nil && err != nil {
+	if err := window.Check(out); r.err == nil && err != nil {
 		r.fail("windows: %v", err)
 	}
 	if r.err != nil {

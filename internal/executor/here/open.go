@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Open opens the engine of a machine, from its root and its state directory. It creates a
@@ -105,6 +106,23 @@ func Beside(m Machine) (host.FS, func() error, error) {
 		return nil, nil, err
 	}
 	return st, st.Close, nil
+}
+
+// Zone returns the time zone of a machine for windows, or "" if it is unknown.
+func Zone(m Machine) string {
+	h, err := Root(m.Root)
+	if err != nil {
+		return ""
+	}
+	defer h.Close()
+	name, err := fact.Zone(h)
+	if err != nil {
+		return ""
+	}
+	if _, err := window.Zone(name); err != nil {
+		return ""
+	}
+	return name
 }
 
 // Facts observes every fact of a machine.

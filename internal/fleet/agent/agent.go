@@ -42,6 +42,8 @@ type Config struct {
 	// number of the newest report that a hub has. nil makes no claims.
 	Claims func(ctx context.Context, numbered func(seq uint64)) error
 	Now    func() time.Time
+	// Zone returns the time zone of the host, or "" if it is unknown. It is called at most once per minute. nil: unknown.
+	Zone func() string
 	// Warn is called with a complete sentence for the log of this process.
 	Warn func(text string)
 	// OnIdle is called after 10 seconds without events, so that the process can release memory.
@@ -64,6 +66,7 @@ type Agent struct {
 	cfg        Config
 	m          *machine.Machine
 	start      time.Time
+	zone       zone
 	events     chan machine.Event
 	ups        <-chan bool
 	wake       *time.Timer
@@ -215,7 +218,8 @@ func (a *Agent) post(ctx context.Context, e machine.Event) {
 
 func (a *Agent) now() machine.Now {
 	now := a.cfg.Now()
-	return machine.Now{Wall: now.UnixNano(), Mono: now.Sub(a.start)}
+	mono := now.Sub(a.start)
+	return machine.Now{Wall: now.UnixNano(), Mono: mono, Zone: a.zone.at(mono, a.cfg.Zone)}
 }
 
 func (a *Agent) step(ctx context.Context, e machine.Event) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/window"
 )
 
 // decision is the state of the computation for one target.
@@ -16,6 +17,7 @@ type decision struct {
 	asked  *fleet.Assignment // the assignment by the fleet's branch; nil: none or unknown
 	// strategy is the name of the strategy of asked.
 	strategy string
+	windows  []window.Window
 	pins     []fleet.Pin // pins in force: the pin of the whole target first, then by module
 	kept     string      // why the target keeps its assignment, or ""
 	closed   string      // why its windows allow no change except a return, or ""
@@ -68,6 +70,7 @@ type computation struct {
 	given    givens
 	grant    Grant
 	windows  windowStates
+	readable readableWindows
 	exempt   exemptions
 	// replacements are in force if the head of the branch has the held content.
 	replacements map[heldKey]replaced
@@ -77,7 +80,8 @@ type computation struct {
 // order in its slices.
 func Compute(in Input) Output {
 	c := &computation{in: in, digest: in.enrolled(), shared: in.shared.begin(len(in.Replacements) > 0),
-		tops: map[string]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{}}
+		tops: map[string]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{},
+		readable: readableWindows{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()
@@ -185,10 +189,10 @@ func (c *computation) decide(d *decision) {
 // isClosed returns the reason why the windows of a target allow no change now, or "". The first assignment of a
 // target does not wait for a window. The computation is repeated when a window opens or closes.
 func (c *computation) isClosed(d *decision) string {
-	if d.want == nil || len(d.want.Windows) == 0 || d.was == nil || d.was.Withdrawn != "" {
+	if d.want == nil || len(d.windows) == 0 || d.was == nil || d.was.Withdrawn != "" {
 		return ""
 	}
-	state := c.windows.at(d.want.Windows, c.in.Now)
+	state := c.windows.at(d.windows, c.in.Zones[d.target.ID], c.in.Now)
 	if !state.Until.IsZero() {
 		c.at(state.Until.Unix())
 	}

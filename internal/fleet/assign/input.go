@@ -37,6 +37,8 @@ type Input struct {
 	Approvals []Approval
 	// Exports are the exported values, by target.
 	Exports map[fleet.TargetID][]exported.Own
+	// Zones are the time zones that agents reported, for windows with the zone of the target.
+	Zones map[fleet.TargetID]string
 	// MaxPinned limits the number of pinned targets; 0 means a twentieth of the active targets, and
 	// at least 3.
 	MaxPinned int

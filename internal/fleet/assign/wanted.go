@@ -113,10 +113,10 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels,
-		Fleet: t.Fleet, Windows: conf.Windows,
-		Root: c.top(ref, got), Modules: modules}
-	if c.exempt.has(t.ID) {
-		want.Windows = nil
+		Fleet: t.Fleet,
+		Root:  c.top(ref, got), Modules: modules}
+	if !c.exempt.has(t.ID) {
+		d.windows, want.Windows = conf.Windows, c.readable.of(conf.Windows, c.in.Zones[t.ID])
 	}
 	if want.Root.Rollout = rollout(d); want.Root.Rollout == "" {
 		want.Root = replace(c.replacements, c.in.Branch, want.Root, &c.alarms)

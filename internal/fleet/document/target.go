@@ -64,6 +64,7 @@ type Target struct {
 	Version   string            `json:"version,omitempty"` // of the agent
 	Run       int               `json:"run"`               // the newest
 	Changed   int64             `json:"changed"`           // the last run that changed something; 0 is never
+	Zone      string            `json:"zone,omitempty"`    // time zone, such as Europe/Berlin; "" is unknown
 }
 
 // TargetPage is a page of the requested targets.

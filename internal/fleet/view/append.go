@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/window"
 )
 
 // Append writes the records at a position of the log. It ignores positions that were written already,
@@ -117,13 +118,13 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 			return err
 		}
 	}
-	words, err := t.numbers(s.Version, facts)
+	words, err := t.numbers(s.Version, facts, zone(s.Zone))
 	if err != nil {
 		return err
 	}
-	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq),
-		r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run,
-		s.Changed, s.Error, words[1], lacks)
+	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target,
+		int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen,
+		s.Run, s.Changed, s.Error, words[1], lacks, words[2])
 	if err != nil {
 		return err
 	}
@@ -138,6 +139,14 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 		return err
 	}
 	return t.sum(target, now)
+}
+
+// zone returns the name of a time zone that exists, or "".
+func zone(name string) string {
+	if _, err := window.Zone(name); err != nil {
+		return ""
+	}
+	return name
 }
 
 // about records the modules whose versions changed with an event.

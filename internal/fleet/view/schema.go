@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 8
+const version = 9
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -25,7 +25,7 @@ const schema = `
     CREATE TABLE parts (n INTEGER PRIMARY KEY, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, doc TEXT NOT NULL UNIQUE);
     CREATE TABLE lists (list INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE);
     CREATE TABLE listed (list INTEGER NOT NULL, place INTEGER NOT NULL, module INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (list, place)) WITHOUT ROWID;
-    CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL);
+    CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL, zone INTEGER NOT NULL);
     CREATE TABLE modules (target INTEGER PRIMARY KEY, rows BLOB NOT NULL);
     CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
     CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;

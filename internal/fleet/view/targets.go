@@ -171,8 +171,9 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 const targetQuery = `
     SELECT t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''), COALESCE(a.withdrawn, ''),
     COALESCE(s.seq, 0), COALESCE(s.at, 0), COALESCE(s.epoch, 0), COALESCE(s.generation, 0), COALESCE(w.text, ''), COALESCE(s.drift, 0), COALESCE(s.frozen, ''), COALESCE(s.run, 0), COALESCE(s.changed, 0), COALESCE(s.error, ''),
-    COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, '')
-    FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN statuses s USING (target) LEFT JOIN words w ON w.n = s.version LEFT JOIN sums c USING (target)
+    COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, ''),
+    COALESCE(z.text, '')
+    FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN statuses s USING (target) LEFT JOIN words w ON w.n = s.version LEFT JOIN words z ON z.n = s.zone LEFT JOIN sums c USING (target)
     %s ORDER BY t.gone DESC, t.name, t.target`
 
 // targets returns the targets that match a condition. Targets that left the fleet come first.
@@ -210,7 +211,7 @@ func (v *View) target(rows *sql.Rows, now time.Time,
 	err := rows.Scan(&doc, &t.Assigned.Epoch, &t.Assigned.Generation, &t.Frozen, &withdrawn,
 		&seq, &t.Contact, &t.Accepted.Epoch, &t.Accepted.Generation, &t.Version, &t.Drift, &said, &t.Run, &t.Changed,
 		&t.Error,
-		&t.Modules, &t.Behind, &k.states, &failure, &t.Waits)
+		&t.Modules, &t.Behind, &k.states, &failure, &t.Waits, &t.Zone)
 	if err != nil {
 		return t, err
 	}

@@ -373,7 +373,8 @@ func windowAttrs() []kind.Attr {
 		{Name: "schedule", Type: cty.String, Required: true,
 			Doc: "when the window begins, as in a crontab: minute, hour, day of month, month and weekday"},
 		{Name: "duration", Type: cty.String, Required: true, Doc: "time until the window ends, from 5m to 31d"},
-		{Name: "zone", Type: cty.String, Doc: "time zone of the schedule, such as Europe/Berlin; default: UTC"},
+		{Name: "zone", Type: cty.String, Doc: "time zone of the schedule, such as Europe/Berlin, or `target` for " +
+			"the time zone of each target; default: UTC"},
 		{Name: "changes", Type: cty.String, OneOf: []string{"allow", "deny"},
 			Doc: "whether changes are allowed only in such windows, or denied in this window; default: allow"},
 		docAttr(),

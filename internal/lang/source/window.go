@@ -45,13 +45,19 @@ func (x windowBlock) read(b *hclsyntax.Block) {
 		}
 	}
 	x.checked(at["schedule"], `a schedule such as "0 2 * * *"`, &w.Schedule, window.CheckSchedule)
-	x.checked(at["zone"], `a zone such as "Europe/Berlin"`, &w.Zone, func(text string) error {
-		_, err := window.Zone(text)
-		return err
-	})
+	x.checked(at["zone"], `a zone such as "Europe/Berlin", or "target"`, &w.Zone, zoneError, window.TargetZone, "UTC")
 	w.Seconds = x.length(at["duration"])
 	w.Deny = x.denies(at["changes"])
 	x.prog.Windows = append(x.prog.Windows, w)
+}
+
+// zoneError returns an error if a text is neither a zone nor the zone of each target.
+func zoneError(text string) error {
+	if text == window.TargetZone {
+		return nil
+	}
+	_, err := window.Zone(text)
+	return err
 }
 
 // windowNamed reports whether the name can be used.
@@ -70,8 +76,9 @@ func (x windowBlock) windowNamed(name string, r diag.Range) bool {
 	return false
 }
 
-// checked stores the text of an attribute, if there is one.
-func (x windowBlock) checked(a *hclsyntax.Attribute, want string, into *string, check func(string) error) {
+// checked stores the text of an attribute, if there is one. An error suggests one of the names.
+func (x windowBlock) checked(a *hclsyntax.Attribute, want string, into *string, check func(string) error,
+	names ...string) {
 	if a == nil {
 		return
 	}
@@ -80,7 +87,8 @@ func (x windowBlock) checked(a *hclsyntax.Attribute, want string, into *string, 
 		return
 	}
 	if err := check(text); err != nil {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid window", "%s: %v.", a.Name, err)
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid window", "%s: %v.%s", a.Name, err,
+			syntax.Near(text, names))
 	}
 	*into = text
 }

@@ -22,6 +22,8 @@ type Agent struct {
 	// Watch returns the ID of the boot of a machine, and a function that reports changes of its units,
 	// which may be nil. nil: both are unknown.
 	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
+	// Zone returns the time zone of a machine, or "" if it is unknown; nil: it is unknown.
+	Zone func(m Machine) string
 	// Ready notifies the service manager that a daemon is ready, and then sends keep-alives until ctx
 	// ends or the returned function is called. It reports that end, too.
 	Ready func(ctx context.Context) func()

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
@@ -67,17 +69,21 @@ func (s *Session) Input(ctx context.Context, tree repo.Tree, target string) (com
 	if err != nil {
 		return compile.Input{}, err
 	}
+	in := compile.Input{Tree: tree, Target: target, Vars: vars}
+	in.Facts, err = s.facts(ctx)
+	return in, err
+}
+
+// facts returns the facts of the target.
+func (s *Session) facts(ctx context.Context) (map[string]cty.Value, error) {
 	m, err := s.Machine()
 	if err != nil {
-		return compile.Input{}, err
+		return nil, err
 	}
-	in := compile.Input{Tree: tree, Target: target, Vars: vars}
 	if s.Remote != nil {
-		in.Facts = s.Remote.Facts()
-		return in, nil
+		return s.Remote.Facts(), nil
 	}
-	in.Facts, err = s.App.Facts(ctx, m)
-	return in, err
+	return s.App.Facts(ctx, m)
 }
 
 // Warnings prints the warnings of diagnostics on standard error.

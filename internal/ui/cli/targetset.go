@@ -7,6 +7,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/window"
 	"fettle.dev/fettle/internal/workspace"
 )
 
@@ -111,6 +112,17 @@ func (cr *TargetSet) Close() {
 func (m *Member) Leave() {
 	m.closeRemote()
 	m.Remote = nil
+}
+
+// Windows returns the windows of the targets that have some, by name.
+func (cr *TargetSet) Windows() map[string][]window.Window {
+	out := map[string][]window.Window{}
+	for name, m := range cr.members {
+		if len(m.Entry.Windows) > 0 {
+			out[name] = m.Entry.Windows
+		}
+	}
+	return out
 }
 
 // Labels returns the labels of the targets, by name.

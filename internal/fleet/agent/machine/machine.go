@@ -46,6 +46,7 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.Seq = m.seq // reports of earlier steps are durable, reports of this step are not yet
 	m.take(e)
 	m.next()
+	m.reports.zoneChanged()
 	m.reports.announce()
 	m.reports.send()
 	m.jobs.inform()

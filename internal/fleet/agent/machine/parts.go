@@ -89,6 +89,7 @@ type reports struct {
 	acked    uint64
 	sending  bool
 	wasReady bool
+	zone     *string // of the host at the last step; nil: none
 }
 
 // runs decides when the agent runs, and judges the results.
@@ -117,6 +118,7 @@ func newMachine(c *core) *Machine {
 // too slow for each step.
 type windows struct {
 	of       order
+	zone     string // of the host
 	set      window.Set
 	state    window.State
 	from, to int64 // the state is valid from one time to the other, in ns since 1970; 0: none

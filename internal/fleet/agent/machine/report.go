@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,16 @@ func (m *reports) announce() {
 	}
 	// Reports precede the other actions, because the driver executes them immediately.
 	slices.SortStableFunc(m.actions, func(a, b Action) int { return rank(a) - rank(b) })
+}
+
+// zoneChanged reports a new time zone of the host, because hubs use it for windows.
+func (m *reports) zoneChanged() {
+	if m.zone != nil && *m.zone != m.now.Zone {
+		m.report(fleet.Event{Kind: fleet.ReportRequested,
+			Text: "the time zone of the host is " + cmp.Or(m.now.Zone, "unknown")})
+	}
+	zone := m.now.Zone
+	m.zone = &zone
 }
 
 // saysReady adds "all is ready" to the event of a run that ended in this step, instead of a
@@ -77,6 +88,7 @@ func (m *reports) status() fleet.Status {
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
 		Run: m.Run, Changed: m.Changed, LastVerified: m.LastVerified, Error: clip(m.Error), Facts: m.Facts,
+		Zone: m.now.Zone,
 	}
 	if m.Accepted == nil {
 		return s

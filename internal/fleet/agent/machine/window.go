@@ -14,12 +14,13 @@ func (m *core) closed() string {
 		return ""
 	}
 	w := &m.windows
-	if o := orderOf(m.Accepted); w.of != o || w.to == 0 {
-		set, err := window.Compile(m.Accepted.Windows)
+	if o := orderOf(m.Accepted); w.of != o || w.zone != m.now.Zone || w.to == 0 {
+		set, err := window.Compile(m.Accepted.Windows, m.now.Zone)
 		if err != nil {
+			w.to = 0
 			return err.Error()
 		}
-		*w = windows{of: o, set: set}
+		*w = windows{of: o, zone: m.now.Zone, set: set}
 	}
 	if m.now.Wall < w.from || m.now.Wall >= w.to {
 		w.state = w.set.At(time.Unix(0, m.now.Wall))

@@ -72,3 +72,38 @@ func TestNoWindow(t *testing.T) {
 	w.offer(assignment(2, "modules/web=2"))
 	want(t, "a return", inRun(w), "assigned web")
 }
+
+// A window with the zone of the target opens by the zone of the host. A change of the zone counts at once, and hubs get
+// a report. While the zone is unknown, the window is closed.
+func TestWindowWithZoneOfHost(t *testing.T) {
+	w := applied()
+	w.now.Wall = int64(1_700_000_000/86400*86400+7800) * int64(time.Second) // 02:10 UTC
+	w.now.Zone = "America/New_York"
+	w.elapse(time.Second)
+	w.endRun(machine.Outcome{Result: machine.Done, Checked: true})
+	a := assignment(2, "modules/web=2")
+	a.Windows = []window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 3600, Zone: window.TargetZone}}
+	w.offer(a)
+	want(t, "outside", inRun(w), "no run")
+	want(t, "outside", w.states(), `web deferred (outside the window "nights", which opens at 2023-11-14 02:00 EST)`)
+	w.did, w.now.Zone = nil, ""
+	w.elapse(time.Second)
+	want(t, "unknown", inRun(w), "no run")
+	want(t, "unknown", w.states(),
+		`web deferred (cannot use the window "nights": it has the time zone of the target, which is not known)`)
+	want(t, "unknown", reported(w), "the time zone of the host is unknown in ")
+	w.did, w.now.Zone = nil, "Europe/London"
+	w.elapse(time.Second)
+	want(t, "inside", inRun(w), "assigned web")
+	want(t, "inside", reported(w), "the time zone of the host is Europe/London in Europe/London")
+}
+
+// reported returns the text and the zone of the newest report of a step.
+func reported(w *world) string {
+	for _, a := range w.did {
+		if a, ok := a.(machine.Append); ok {
+			return a.Report.Event.Text + " in " + a.Report.Status.Zone
+		}
+	}
+	return ""
+}

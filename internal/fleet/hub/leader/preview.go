@@ -37,7 +37,8 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 		return none, &api.Refusal{Status: api.Conflict, Why: "this hub has not read the branch of the fleet yet",
 			Hint: "Try again. See the state of the repository: fettle status --fleet"}
 	}
-	targets, err := l.Observe(ctx)
+	seen := l.see(ctx)
+	targets, err := seen.targets()
 	if err != nil {
 		return none, err
 	}
@@ -46,6 +47,9 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 		Subject: r.Subject, Signer: assign.LastSigner(in.Previous)}, in.Targets)
 	in.Refs[in.Branch], in.Revisions[commit] = assign.Ref{Commit: commit}, contents
 	contents.Strategies = in.Strategies()
+	if in.Zones, err = seen.zones(in); err != nil {
+		return none, err
+	}
 	f := rollouts.Fleet{Now: in.Now, Branch: in.Branch, Head: contents, Targets: targets,
 		Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
 	for _, module := range rollouts.ReadyModules(contents) {

@@ -15,7 +15,7 @@ import (
 // plan returns the decision about the time of delivery; nil means at once. Without strategies and open
 // rollouts it costs nothing.
 func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
-	in assign.Input) (func([]assign.Desired) assign.Grant, error) {
+	in assign.Input, seen sight) (func([]assign.Desired) assign.Grant, error) {
 	head := in.Revisions[in.Refs[in.Branch].Commit]
 	head.Strategies = in.Strategies()
 	t.rollouts.changed, t.rollouts.away = nil, nil
@@ -25,8 +25,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	if t.rollouts.began == 0 {
 		t.rollouts.began = in.Now
 	}
-	changed := t.Observed()
-	targets, err := t.Observe(ctx)
+	targets, err := seen.targets()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +39,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	return func(all []assign.Desired) assign.Grant {
 		grant := turn.Plan(f, all)
 		if turn.Open() {
-			t.rollouts.changed = changed
+			t.rollouts.changed = seen.changed
 		}
 		t.rollouts.away = turn.Away()
 		return grant

@@ -79,7 +79,11 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	}
 	defer turn.End()
 	began := time.Now()
-	if in.Plan, err = t.plan(ctx, turn, in); err != nil {
+	seen := t.see(ctx)
+	if in.Plan, err = t.plan(ctx, turn, in, seen); err != nil {
+		return now, err
+	}
+	if in.Zones, err = seen.zones(in); err != nil {
 		return now, err
 	}
 	out := assign.Compute(in)

@@ -40,7 +40,7 @@ func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 	w.Resync = f.Now-f.Up < resyncTime && online*100 < known*95
 	w.Strategy = func(lane string, _ []rollout.Change) rollout.Strategy { return f.strategy(lane, namesOf(all)) }
 	w.Declares = f.declares
-	w.OpenFor = openFor(all)
+	w.OpenFor = f.openFor(all)
 	w.Cause = func(_ string, changes []rollout.Change) string { return f.cause(all, changes) }
 	w.Author = func(string) (string, string) { return f.author() }
 	return w

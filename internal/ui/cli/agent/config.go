@@ -56,7 +56,7 @@ func agentConfig(s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member
 	}
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.App.Version, Boot: boot},
-		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
+		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher, Zone: zoneOf(s, m),
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.App.Now, Warn: warn, OnIdle: s.App.Agent.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
 			serveHub(ctx, s, hubStream{m, mb, memory, header, stream})
@@ -82,4 +82,12 @@ func (p *agentBinaries) config(k binary.Kept) machine.Binary {
 		c.Failed.Version = f.Version
 	}
 	return c
+}
+
+// zoneOf returns a function that reads the time zone of a machine, or nil if the zone cannot be read.
+func zoneOf(s *cli.Printer, m cli.Machine) func() string {
+	if s.App.Agent.Zone == nil {
+		return nil
+	}
+	return func() string { return s.App.Agent.Zone(m) }
 }

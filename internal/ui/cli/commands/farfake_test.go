@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/window"
 )
 
 // far is a fake engine on another machine.
@@ -63,11 +64,18 @@ func connectFake(ctx context.Context, a ssh.Address, _ ssh.Options, _ bool) (cli
 	return far{x.(*fake), a.Host}, nil
 }
 
-// toyTarget is a target that is reached over SSH where its name says so: far1.
+// toyTarget is a target that is reached over SSH where its name says so: far1. Its name also selects windows: farnight1
+// has one that is closed, and farzone1 one with a time zone that is unknown.
 func toyTarget(name string) query.Target {
 	t := query.Target{Name: name, Labels: map[string]string{}}
 	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") || name == "db" {
 		t.SSH = &query.SSH{Host: name}
+	}
+	if strings.HasPrefix(name, "farnight") {
+		t.Windows = []window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 7200, Zone: "UTC"}}
+	}
+	if strings.HasPrefix(name, "farzone") {
+		t.Windows = []window.Window{{Name: "local", Schedule: "0 2 * * *", Seconds: 7200, Zone: window.TargetZone}}
 	}
 	if name == "web1" {
 		at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }

@@ -35,6 +35,7 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
 		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
 		{Name: "contact", Value: contact(s, t)},
+		{Name: "zone", Value: t.Zone},
 		{Name: "clock", Value: hubclient.ClockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + hubclient.Parted(", ", s.Moment(d.Issued))},
 		{Name: "accepted", Value: orderText(t.Accepted)},

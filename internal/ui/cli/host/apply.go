@@ -12,13 +12,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// NewApply builds the command apply, to apply the repository to the host.
-func NewApply(s *cli.Session) *cobra.Command {
-	var f applyFlags
-	c := &cobra.Command{
-		Use:   "apply [PLAN]",
-		Short: "Apply the repository to the host",
-		Long: `Shows the plan, asks for confirmation, and applies the plan. With a saved plan,
+const applyHelp = `Shows the plan, asks for confirmation, and applies the plan. With a saved plan,
 the command applies exactly this plan. If the host changed since then, the
 command exits with code 5. Plans that were saved for many targets are applied to
 all these targets, or to the targets that -t selects.
@@ -41,8 +35,21 @@ when the targets of the current one are ready. If more targets fail than the
 strategy permits, the rollout stops and, by default, the changed targets are
 rolled back. After an interruption, the same command continues the rollout.
 
+A target of -t is not changed outside of its windows. If all windows are closed,
+no rollout begins; otherwise a rollout waits until the windows of its targets
+open. --ignore-windows REASON changes the targets at any time. The first content
+of a target, plans that were saved, and apply without -t wait for no window.
+
 All files must be committed, so that every run has a revision; --dirty allows
-uncommitted changes. Without a terminal, --yes is required.`,
+uncommitted changes. Without a terminal, --yes is required.`
+
+// NewApply builds the command apply, to apply the repository to the host.
+func NewApply(s *cli.Session) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use:   "apply [PLAN]",
+		Short: "Apply the repository to the host",
+		Long:  applyHelp,
 		Example: `  sudo fettle apply
   sudo fettle apply --yes --on-failure undo --on-check-failure undo
 
@@ -62,6 +69,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&s.OverrideAgent, "override-agent", false,
 		"also apply to hosts whose agent has another assignment; the agent undoes it later")
+	f.windows.flag(c)
 	s.AdoptFlag(c)
 	s.FrozenFlag(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
@@ -76,6 +84,9 @@ uncommitted changes. Without a terminal, --yes is required.`,
 func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error {
 	ctx := c.Context()
 	if err := f.checkRollout(s, len(a) > 0); err != nil {
+		return err
+	}
+	if err := f.windows.check(c, s.Target != "" || s.IsMany()); err != nil {
 		return err
 	}
 	if s.IsMany() && len(a) == 0 {
@@ -109,6 +120,13 @@ func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error 
 	}
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.Wants(s.Printer), f.Verify
 	req.Guards = f.Guards()
+	if s.Target != "" && f.windows.reason == "" {
+		all, err := windowsOf(ctx, s)
+		if err != nil {
+			return err
+		}
+		f.permits = func(p *plan.Plan) error { return insideWindows(ctx, s, all, p) }
+	}
 	return ApplyRequest(ctx, s, req, "", f.RunFlags, o)
 }
 
@@ -130,7 +148,7 @@ func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
 	if f.rollout != "" {
 		return applyInWaves(ctx, cr, c, f, o)
 	}
-	return applyPlans(ctx, cr, f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags))
+	return applyPlans(ctx, cr, f.RunFlags, o, f.windows.inside(wantedPlan(cr, c, f.noRepair, f.viewFlags)))
 }
 
 func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Options, file string) error {
@@ -191,6 +209,9 @@ func ApplyRequest(ctx context.Context, s *cli.Session, req executor.Request, sav
 		if err := checkAssignment(ctx, s, x, p); err != nil {
 			return err
 		}
+		if err := f.permitted(p); err != nil {
+			return err
+		}
 		if len(p.Purges()) > 0 && !o.CrossIrreversible {
 			return refusePurge(s.Printer, p, f)
 		}
@@ -235,57 +256,4 @@ func approve(ctx context.Context, s *cli.Session, p *plan.Plan, f RunFlags, warn
 		return nil
 	}
 	return s.Ask(ctx, f.yes, question)
-}
-
-// execute runs something that reports, shows its progress, and prints the
-// report whether or not it failed.
-func execute(s *cli.Session, p *plan.Plan, verb string,
-	run func(func(executor.Event)) (*executor.Report, error)) error {
-	progress, show := progressOf(s.Printer)
-	space(s.Printer, p)
-	rep, err := run(show)
-	progress.Close()
-	err = outcomeError(rep, err)
-	if rep == nil {
-		return err
-	}
-	if s.JSON {
-		if derr := s.Document(reportJSON(rep, p, err)); derr != nil {
-			return derr
-		}
-		return cli.Reported(err)
-	}
-	if progress.Wrote() {
-		space(s.Printer, p)
-	}
-	s.Style().Report(s.App.Stdout, verb, rep, s.App.TimeZone())
-	if err != nil && rep.Failed == nil && !explained(rep) {
-		return err
-	}
-	if err != nil {
-		s.ErrStyle().Hint(s.App.Stderr, afterFailure(s, rep))
-	}
-	return cli.Reported(err)
-}
-
-// space sets the plan, the progress and the report apart.
-func space(s *cli.Printer, p *plan.Plan) {
-	if p != nil && len(p.Changes) > 0 {
-		s.Printf("\n")
-	}
-}
-
-// afterFailure returns the next commands for the user after a failed run.
-func afterFailure(s *cli.Session, r *executor.Report) string {
-	if r.Run == 0 || r.Outcome == "rolled-back" {
-		return "See what happened: fettle log"
-	}
-	see, at := fmt.Sprintf("See what happened: fettle show %d%s\n", r.Run, whereText(s)), whereText(s)
-	switch {
-	case r.Changed == 0 && r.ConfirmBy == 0:
-		return see + "Fix the cause and try again: fettle apply" + at
-	case r.ConfirmBy != 0:
-		return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr keep its changes: fettle confirm%s. Then fix the cause and continue: fettle apply%s", at, at, at)
-	}
-	return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr fix the cause and continue: fettle apply%s", at, at)
 }

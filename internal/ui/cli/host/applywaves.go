@@ -22,7 +22,7 @@ type planner func(context.Context, *cli.Member, executor.Executor) (*seen, error
 func applyInWaves(ctx context.Context, cr *cli.TargetSet, c *cobra.Command, f applyFlags, o executor.Options) error {
 	look := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags)))
 	check := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, true, f.viewFlags)))
-	return waves.Rollout{Targets: cr, Strategy: f.rollout, Resume: f.resume,
+	return waves.Rollout{Targets: cr, Strategy: f.rollout, Resume: f.resume, IgnoreWindows: f.windows.reason != "",
 		Plan:  look.once(cr),
 		Apply: look.apply(cr),
 		Check: check.check(cr),

@@ -2,21 +2,25 @@ package host
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // RunFlags are the flags of every command that starts a run.
 type RunFlags struct {
 	viewFlags
-	yes                                bool
-	confirmWithin                      time.Duration
-	armed                              bool // the command line says whether to arm the run
+	yes           bool
+	confirmWithin time.Duration
+	armed         bool // the command line says whether to arm the run
+	// permits refuses a plan; nil permits all plans.
+	permits                            func(*plan.Plan) error
 	onFailure, onCrash, onCheckFailure cli.Choice
 }
 
@@ -45,12 +49,21 @@ func (f *RunFlags) Options(s *cli.Session) (executor.Options, error) {
 	return o, nil
 }
 
+// permitted returns the error of permits.
+func (f *RunFlags) permitted(p *plan.Plan) error {
+	if f.permits == nil {
+		return nil
+	}
+	return f.permits(p)
+}
+
 type applyFlags struct {
 	RunFlags
 	many                   cli.ManyFlags
 	dirty, noRepair, cross bool
 	rollout                string // the strategy
 	resume                 bool
+	windows                windowsFlag
 }
 
 func (f applyFlags) options(s *cli.Session) (executor.Options, error) {
@@ -83,4 +96,29 @@ type rollbackFlags struct {
 	many  cli.ManyFlags
 	cross bool
 	skip  bool
+}
+
+// windowsFlag is the flag for changes outside of the windows of targets.
+type windowsFlag struct{ reason string }
+
+const ignoreWindows = "ignore-windows"
+
+func (f *windowsFlag) flag(c *cobra.Command) {
+	c.Flags().StringVar(&f.reason, ignoreWindows, "",
+		"also change targets outside of their windows, for this `REASON`, which the history shows")
+}
+
+// check refuses a missing reason, and the flag for commands without windows.
+func (f *windowsFlag) check(c *cobra.Command, windows bool) error {
+	switch {
+	case !c.Flags().Changed(ignoreWindows):
+		return nil
+	case strings.TrimSpace(f.reason) == "":
+		return cli.Misused(cli.Refuse("Give a reason: --ignore-windows 'fix for CVE-2026-1234'",
+			"cannot ignore windows without a reason"))
+	case !windows:
+		return cli.Misused(cli.Refuse("Omit --ignore-windows: only changes of targets of -t wait for windows",
+			"cannot use --ignore-windows without -t"))
+	}
+	return nil
 }

@@ -19,11 +19,13 @@ import (
 // Operation is an operation on one target.
 type Operation func(context.Context, *cli.Member, executor.Executor) round.Outcome
 
-// Rollout is a rollout of the repository. All fields except Resume must be set.
+// Rollout is a rollout of the repository. All fields except Resume and IgnoreWindows must be set.
 type Rollout struct {
 	Targets  *cli.TargetSet
 	Strategy string // the name
 	Resume   bool   // continue although it paused
+	// IgnoreWindows changes targets outside of their windows.
+	IgnoreWindows bool
 	// Plan compares a target with the repository.
 	Plan func(context.Context, *cli.Member, executor.Executor) (*plan.Plan, round.Outcome)
 	// Apply applies the repository and runs the checks. Check makes no repairs, and fails if the target
@@ -43,4 +45,5 @@ type performed struct {
 	last  map[string]round.Outcome // of the last task of each target, without successful checks
 	// failed are the outcomes of tasks that failed on a target with contact, except rollbacks.
 	failed map[string]round.Outcome
+	closed map[string]bool // reasons for which targets wait for windows, which the user has seen
 }

@@ -42,11 +42,15 @@ func (r Rollout) Run(ctx context.Context) error {
 	order := push.Order{Strategy: strategy, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
 		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Labels: r.Targets.Labels(),
 		Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
+	if !r.IgnoreWindows {
+		order.Windows = r.Targets.Windows()
+	}
 	m, err := r.begin(ctx, log, order)
 	if err != nil {
 		return err
 	}
-	p := &performed{Rollout: r, cr: r.Targets, last: map[string]round.Outcome{}, failed: map[string]round.Outcome{}}
+	p := &performed{Rollout: r, cr: r.Targets, last: map[string]round.Outcome{}, failed: map[string]round.Outcome{},
+		closed: map[string]bool{}}
 	return p.run(ctx, m, log)
 }
 
@@ -115,6 +119,10 @@ func (p *performed) run(ctx context.Context, m *push.Machine, log *push.Log) err
 	err := d.Run(ctx)
 	if err != nil && !errors.Is(err, push.ErrInterrupted) {
 		return err
+	}
+	if why := m.AllClosed(); why != "" && err == nil {
+		return cli.Refuse("Wait until the window opens\nOr change the targets now: add --ignore-windows REASON",
+			"cannot begin the rollout: "+why)
 	}
 	return p.finish(m.Rollout(), err != nil)
 }

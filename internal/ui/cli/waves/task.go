@@ -90,6 +90,12 @@ func (p *performed) planOne(ctx context.Context, m *cli.Member, x executor.Execu
 		return cli.Failed(err), push.Result{}
 	}
 	res := push.Result{Reached: true, OK: true, Run: run, Changes: o.Err != nil || !same}
+	if res.Zone, err = m.TimeZoneOfTarget(ctx); err != nil {
+		return cli.Failed(err), push.Result{}
+	}
+	if res.Changes && run > 0 && !p.IgnoreWindows {
+		p.showClosed(m, res.Zone)
+	}
 	o.Err = nil
 	return o, res
 }
