@@ -23,7 +23,7 @@ func (t *turn) advance(r *Rollout) {
 	if r.Settled == 0 {
 		t.add(r, Event{Kind: Settled, Wave: r.Wave})
 	}
-	if !r.promoted && t.now-r.Settled < r.Plan.Waves[r.Wave].Bake || r.Waits() != "" {
+	if !r.promoted && t.now-t.w.counted(r.Settled, t.now) < r.Plan.Waves[r.Wave].Bake || r.Waits() != "" {
 		return
 	}
 	if r.Wave+1 < len(r.Plan.Waves) {

@@ -112,6 +112,9 @@
 //
 // # Interruption
 //
+// World.Jump is the last jump of the clock of the hub. Time before it does not count for members that are ready, in
+// progress or silent. It does not count for bake times either.
+//
 // The state is a fold over the stored events, and all times in them are absolute. So another hub continues
 // where one stopped. While World.Resync is set, because the hub does not know the
 // present state of the targets yet, there are no grants and no verdicts. A target that has had no contact for five

@@ -48,6 +48,7 @@ type fleet struct {
 	strategy rollout.Strategy
 	takes    int64 // seconds until a host knows the result
 	up       int64
+	jumped   int64
 	resync   bool
 	after    bool       // the part web waits until all hosts of its lane have the newest part db
 	author   [2]string  // of new changes: as git shows it, and the user of the hub
@@ -94,7 +95,8 @@ func (f *fleet) wants(h *host) (out []rollout.Change) {
 }
 
 func (f *fleet) world() rollout.World {
-	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, OpenFor: f.openFor,
+	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, Jump: f.jumped,
+		OpenFor:  f.openFor,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
 		Strategy: f.strategies, Declares: f.declares,
 		Cause:  func(string, []rollout.Change) string { return "a test" },

@@ -35,7 +35,8 @@ func (t *turn) verdict(r *Rollout, id ID, m *Member) {
 // settle decides whether a granted member is ready or failed.
 func (t *turn) settle(r *Rollout, id ID, m *Member, target Target) {
 	s := r.Plan.Strategy
-	since := max(target.Since, m.Granted)
+	granted := t.w.counted(m.Granted, t.now)
+	since := max(target.Since, granted)
 	switch {
 	case target.Health == Broken:
 		why := "the run or a check failed"
@@ -46,7 +47,7 @@ func (t *turn) settle(r *Rollout, id ID, m *Member, target Target) {
 	case target.Health == Healthy && t.now-since >= s.MinReadyTime:
 		t.about(r, Ready, id, "")
 	case target.Health == Applying && t.now-since >= s.ProgressDeadline,
-		target.Health == Unknown && t.now-m.Granted >= s.ProgressDeadline:
+		target.Health == Unknown && t.now-granted >= s.ProgressDeadline:
 		t.about(r, Failed, id, fmt.Sprintf("it is not ready %d s after the grant", t.now-m.Granted))
 	}
 }

@@ -52,6 +52,9 @@ type World struct {
 	// Has returns the content of a part in the newest assignment of a target; "" means none.
 	Has func(id ID, part string) string
 	Up  int64 // since when the hub observes the fleet, seconds since 1970
+	// Jump is the time of the last jump of the clock since the hub observes the fleet; 0 means none. Time before it does
+	// not count as time for which a target was ready or silent, or for which a wave baked.
+	Jump int64
 	// Strategy returns the strategy for changes of a lane.
 	Strategy func(lane string, changes []Change) Strategy
 	// Declares reports whether the newest commit declares the strategy of a lane. Otherwise its last declaration
@@ -75,5 +78,14 @@ func (w World) silentFor(t Target, since, now int64) int64 {
 	if t.Online {
 		return 0
 	}
-	return now - max(t.Contact, w.Up, since)
+	return now - max(w.counted(t.Contact, now), w.Up, w.counted(since, now))
+}
+
+// counted returns a time of the log or of a report as the present clock of the hub counts it: time before a jump of the
+// clock does not count, and neither does a time that the clock has not reached again.
+func (w World) counted(at, now int64) int64 {
+	if at > now && w.Jump > 0 {
+		return w.Jump
+	}
+	return max(at, w.Jump)
 }

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -27,7 +28,9 @@ var errOutdated = errors.New("another hub changed the rollouts")
 
 // deliveries is the state of a term that rollouts need.
 type deliveries struct {
-	began    int64 // seconds since 1970
+	began    int64 // since when it observes the targets without interruption, seconds since 1970
+	clock    clock
+	jump     int64 // of its clock: the last one, seconds since 1970
 	observed rollouts.Observed
 	cost     time.Duration // of the last decision and computation
 	// changed is closed when a target reports. It is nil while no rollout is open.
@@ -35,4 +38,16 @@ type deliveries struct {
 	// away are targets without contact, for which the leader decides again when they have contact.
 	away []fleet.TargetID
 	due  time.Time // of the next decision, if none of away has contact before
+}
+
+// readClock begins to observe the targets again if the clock has jumped, as a hub that begins to lead. So a jump does
+// not count as time in which a target was ready or silent.
+func (d *deliveries) readClock(now time.Time, warn func(string)) {
+	jump := d.clock.read(now)
+	if jump == 0 {
+		return
+	}
+	warn(fmt.Sprintf("the clock of this hub jumped by %s: times of open rollouts begin again", jump.Round(time.Second)))
+	d.jump, d.began = now.Unix(), now.Unix()
+	d.observed.Restart()
 }

@@ -29,8 +29,9 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	if err != nil {
 		return nil, err
 	}
-	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Branch: in.Branch, Head: head, Targets: targets,
-		Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{}, User: t.userNamed}
+	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Jump: t.rollouts.jump, Branch: in.Branch,
+		Head: head, Targets: targets, Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{},
+		User: t.userNamed}
 	for _, module := range rollouts.ReadyModules(head) {
 		if f.Ready[module], err = t.Ready(ctx, module); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func (t *term) run(ctx context.Context) error {
 			}
 		case <-t.rollouts.changed:
 			t.rollouts.changed, t.rollouts.away = nil, nil
-			timer.Reset(min(t.rollouts.wait(), time.Until(next)))
+			timer.Reset(min(t.rollouts.wait(), next.Sub(t.Now())))
 			continue
 		}
 		for _, e := range t.queue.take() {
@@ -49,7 +49,7 @@ func (t *term) run(ctx context.Context) error {
 				next = next.Add(retryAfter)
 			}
 		}
-		timer.Reset(time.Until(next))
+		timer.Reset(next.Sub(t.Now()))
 	}
 }
 
@@ -73,6 +73,7 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		}
 	}
 	in.Revisions = maps.Clone(t.revisions) // the output keeps this map for Why
+	t.rollouts.readClock(now, t.Warn)
 	turn, err := t.Rollouts.Begin(ctx)
 	if err != nil {
 		return now, err

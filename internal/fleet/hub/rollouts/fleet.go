@@ -14,6 +14,7 @@ import (
 type Fleet struct {
 	Now    int64  // seconds since 1970
 	Up     int64  // since when this hub leads, seconds since 1970
+	Jump   int64  // when the clock of this hub jumped last, seconds since 1970; 0: not since it leads
 	Branch string // that the fleet follows
 	// Head is the compiled head of the branch.
 	Head    assign.Contents

@@ -17,6 +17,9 @@ type observation struct {
 	since  int64
 }
 
+// Restart begins the observation again, because the clock of the hub jumped.
+func (o *Observed) Restart() { o.at = nil }
+
 func (o *Observed) since(id fleet.TargetID, h rollout.Health, now int64) int64 {
 	if o.at == nil {
 		o.at = map[fleet.TargetID]observation{}

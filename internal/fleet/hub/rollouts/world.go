@@ -20,7 +20,7 @@ type world struct {
 
 func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 	w := world{World: rollout.World{Targets: make(map[fleet.TargetID]rollout.Target, len(all)),
-		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Eager: f.Eager}}
+		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Jump: f.Jump, Eager: f.Eager}}
 	depends := f.dependences(all)
 	online, known := 0, 0
 	for _, d := range all {
