@@ -64,7 +64,7 @@ plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 
 # Packages with tests that run as a sample.
 campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut ./test/histories ./test/lock ./test/outside \
-	./test/fidelity ./test/order ./test/flood ./internal/apply ./internal/executor/local ./internal/journal
+	./test/fidelity ./test/order ./test/flood ./test/largefleet ./internal/apply ./internal/executor/local ./internal/journal
 
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
