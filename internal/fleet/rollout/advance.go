@@ -109,4 +109,5 @@ func (t *turn) complete(r *Rollout) {
 		end.Phase, end.Why = WithExceptions, fmt.Sprintf("%d targets do not have the change or are not ready", n)
 	}
 	t.add(r, end)
+	owing{t}.left(r)
 }

@@ -11,8 +11,8 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 		}
 	}
 	switch by := s.HeldBy(lane, c); {
-	case s.skipped[id][c] != "":
-		return false, "an operator skipped it in the rollout " + s.skipped[id][c]
+	case s.skipped.by(id, c) != "":
+		return false, "an operator skipped it in the rollout " + s.skipped.by(id, c)
 	case by != "":
 		return false, "held since the rollout " + by + " ended"
 	case s.free(lane, c) && s.CatchesUp(id):
@@ -25,7 +25,16 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 
 // waiting returns the reason why a target does not have a change yet.
 func (s *State) waiting(id ID, lane string, c Change) string {
-	for _, r := range s.Open() {
+	why := position(s.Open(), id, lane, c)
+	if c.Adds {
+		why = "other targets have it, and a rollout must add it to this target: " + why
+	}
+	return why
+}
+
+// position describes the place of a target in the rollout of a change.
+func position(open []*Rollout, id ID, lane string, c Change) string {
+	for _, r := range open {
 		if r.Plan.Lane != lane || !r.has(c) {
 			continue
 		}
@@ -44,7 +53,7 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 		return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
 			r.Plan.Waves[m.Wave].Name)
 	}
-	for _, r := range s.Open() {
+	for _, r := range open {
 		if r.has(c) && r.takesPart(id) {
 			return fmt.Sprintf("it waits for the end of the rollout %s, to which it belongs since it had another branch", r.ID)
 		}

@@ -10,9 +10,13 @@ func (s *State) Decide(w World, now int64) []Event {
 		before = len(t.log)
 		t.move()
 		t.defineNew()
+		owing{t}.end()
+		owing{t}.become()
+		t.mark()
 		for _, r := range s.Open() {
 			t.observe(r)
 		}
+		t.mark()
 		t.propose()
 		if !w.Resync {
 			for _, r := range s.Open() {

@@ -88,6 +88,21 @@
 //   - ToPromote ends a bake time, but no gate. A rollback has no gates.
 //   - A gate in a dry run is recorded, and has no effect.
 //
+// # Additions of stable parts
+//
+// A target with an assignment that lacks a part gets it in a rollout, also if the content is stable: Change.Adds
+// distinguishes this addition from the content. So a failure holds the addition, and not the content of targets that
+// have it. The removal of a part does not change which content is stable. The part is owed to some targets, which get
+// its stable content like targets that catch up:
+//
+//   - A member of the rollout did not get it before the end.
+//   - The target joined when the last wave of its rollout had begun, or while the part depended on other targets.
+//   - An operator changed the labels of the target. This is the reason only if no other one is possible: see
+//     Target.Ordered. There must be no rollout of the addition, no hold of it, and no other new change of the target.
+//
+// A part is not owed any more when the target has it, or does not want it. All of this is in the log. In a log without
+// it, members that did not get a part get a rollout of their own.
+//
 // # Dependence on other targets
 //
 // A part of Target.Waits must not reach the target yet. Its change is not proposed, a member does not get it, and

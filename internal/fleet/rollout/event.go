@@ -4,6 +4,8 @@ package rollout
 type Change struct {
 	Part   string `json:"part"`   // "top", "modules/web", "labels", …
 	Digest string `json:"digest"` // of the new content; "" removes the part
+	// Adds means that the content is stable, and the target does not have the part: its addition is a change of its own.
+	Adds bool `json:"adds,omitempty"`
 }
 
 // Kind is the kind of an event.
@@ -44,6 +46,8 @@ const (
 	Moved     Kind = "moved"      // Targets have Lane from now on; "" means none
 	Defined   Kind = "defined"    // Defined is the strategy of Lane from now on
 	CatchesUp Kind = "catches-up" // Targets may have the stable content of Lane; Lost means without a place
+	Owed      Kind = "owed"       // Targets may get the stable content of Part, which they lack; Why is the reason
+	NotOwed   Kind = "not-owed"   // Targets have Part, or do not want it any more
 	CaughtUp  Kind = "caught-up"  // Targets no longer catch up; Why is the reason if they did not become ready
 )
 
@@ -69,6 +73,7 @@ type Event struct {
 
 	Lane    string      `json:"lane,omitempty"`
 	Targets []ID        `json:"targets,omitempty"` // sorted
+	Part    string      `json:"part,omitempty"`
 	Defined *Definition `json:"defined,omitempty"`
 	New     bool        `json:"new,omitempty"` // see CatchUp.New
 }

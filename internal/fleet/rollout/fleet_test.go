@@ -35,6 +35,10 @@ type host struct {
 	freely      bool   // it got its root content without a rollout
 	behind      behind
 	inLane      string // the lane in force at the last decision
+	role        string // its label
+	given       string // the role in its newest assignment
+	badWith     string // it fails with this part
+	lacking     map[string]lack
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -50,8 +54,9 @@ type fleet struct {
 	up       int64
 	jumped   int64
 	resync   bool
-	after    bool       // the part web waits until all hosts of its lane have the newest part db
-	author   [2]string  // of new changes: as git shows it, and the user of the hub
+	after    bool      // the part web waits until all hosts of its lane have the newest part db
+	author   [2]string // of new changes: as git shows it, and the user of the hub
+	groups   groups
 	selects  *selection // nil: the lane of a host is its branch
 	openFor  func(rollout.ID, int64, int64, int64) int64
 
@@ -79,7 +84,7 @@ func (f *fleet) add(name string) {
 
 // wants returns the differences of a host from the head.
 func (f *fleet) wants(h *host) (out []rollout.Change) {
-	head := f.branch(h.lane)
+	head := f.desired(h)
 	for part, digest := range head {
 		if h.parts[part] != digest && (h.only == "" || h.only == part) {
 			out = append(out, rollout.Change{Part: part, Digest: digest})
@@ -114,7 +119,9 @@ func (f *fleet) target(h *host) rollout.Target {
 			wants = nil
 		}
 	}
-	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Health: h.health, Since: h.since, Online: h.online,
+	missing := missing(h, wants)
+	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Missing: missing, Ordered: f.asks(h, missing),
+		Health: h.health, Since: h.since, Online: h.online,
 		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
 		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Labels: h.labels}
 }
@@ -122,6 +129,7 @@ func (f *fleet) target(h *host) rollout.Target {
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.
 func (f *fleet) step(seconds int64) {
 	w := f.world()
+	f.misses(w)
 	log := f.s.Decide(w, f.now)
 	f.judge(log)
 	f.deadlines(log)
@@ -149,14 +157,17 @@ func (f *fleet) publish() {
 			if c.Part == "top" && h.parts["top"] != c.Digest {
 				f.rooted(h, f.target(h).Lane)
 			}
+			f.added(h, c)
 			changed = changed || h.parts[c.Part] != c.Digest
 			if h.parts[c.Part] = c.Digest; c.Digest == "" {
 				delete(h.parts, c.Part)
 			}
 		}
 		if changed {
+			f.joins(h)
 			h.fresh, h.health, h.since, h.begun, h.ends = false, rollout.Unknown, f.now, 0, 0
 		}
+		f.labelled(h)
 	}
 }
 
@@ -210,6 +221,9 @@ func (f *fleet) work() {
 }
 
 func (f *fleet) fails(h *host) bool {
+	if h.badWith != "" && h.parts[h.badWith] != "" {
+		return true
+	}
 	return h.broken || slices.ContainsFunc(slices.Collect(maps.Values(h.parts)), func(d string) bool { return f.bad[d] })
 }
 

@@ -8,6 +8,9 @@ func (s *State) Fold(e Event) {
 	case e.Kind == CatchesUp || e.Kind == CaughtUp:
 		s.foldCatchUp(e)
 		return
+	case e.Kind == Owed || e.Kind == NotOwed:
+		s.owed.fold(e)
+		return
 	case e.Kind == Moved || e.Kind == Defined:
 		s.foldLane(e)
 		return
@@ -61,6 +64,7 @@ func (s *State) create(e Event) {
 // skip remembers what an operator excluded, also after the end of the rollout.
 func (s *State) skip(r *Rollout, e Event) {
 	for _, c := range r.Plan.Changes {
+		c.Adds = false
 		switch {
 		case e.Kind == Retried || e.Kind == Left:
 			delete(s.skipped[e.Target], c)
@@ -80,6 +84,9 @@ func (s *State) end(r *Rollout, e Event) {
 		for _, c := range r.Plan.Changes {
 			if s.stable[r.Plan.Lane] == nil {
 				s.stable[r.Plan.Lane] = map[string]string{}
+			}
+			if c.Digest == "" {
+				continue // other targets can have the part still
 			}
 			s.stable[r.Plan.Lane][c.Part] = c.Digest
 		}

@@ -26,7 +26,7 @@ func (f *fleet) held(w rollout.World) {
 			if says != (by != "") && !strings.Contains(why, "skipped") || says && !slices.Contains(lack[by], id) {
 				f.tell("%s: %q, and %v is held by %q", id, why, c, by)
 			}
-			if d, _ := f.s.Stable(target.Lane, c.Part); by != "" && c.Digest != "" && d == c.Digest {
+			if d, _ := f.s.Stable(target.Lane, c.Part); by != "" && c.Digest != "" && !c.Adds && d == c.Digest {
 				f.tell("%v is stable, and held by %s", c, by)
 			}
 		}

@@ -62,7 +62,7 @@ func (s *State) participates(id ID) bool {
 // passed reports whether a root part may select a lane: it is stable in a lane of the branch, or no rollout had it. It
 // must not be held.
 func (s *State) passed(lane, digest string) bool {
-	c := Change{RootPart, digest}
+	c := Change{Part: RootPart, Digest: digest}
 	if s.HeldBy(lane, c) != "" {
 		return false
 	}

@@ -65,7 +65,7 @@ func (t *turn) record(lanes map[string][]ID, why string) {
 // strategy returns the strategy for a new rollout of a lane: the declaration of the newest commit, or the recorded one
 // if this commit does not declare it any more.
 func (t *turn) strategy(lane string, changes []Change) Strategy {
-	if d, known := t.s.defined[lane]; known && !t.declares(lane) {
+	if d, known := t.s.defined[lane]; known && !t.w.declares(lane) {
 		return d.strategy()
 	}
 	s := t.w.Strategy(lane, changes)
@@ -73,12 +73,10 @@ func (t *turn) strategy(lane string, changes []Change) Strategy {
 	return s
 }
 
-func (t *turn) declares(lane string) bool { return t.w.Declares == nil || t.w.Declares(lane) }
-
 // define records the strategy of a lane, if it differs from the recorded one.
 func (t *turn) define(lane string, s Strategy) {
 	d := define(s)
-	if was, known := t.s.defined[lane]; t.s.uses(lane) && t.declares(lane) && (!known || !was.same(d)) {
+	if was, known := t.s.defined[lane]; t.s.uses(lane) && t.w.declares(lane) && (!known || !was.same(d)) {
 		t.note(Event{Kind: Defined, Lane: lane, Defined: &d})
 	}
 }
@@ -90,7 +88,7 @@ func (t *turn) defineNew() {
 		lanes[lane] = true
 	}
 	for _, lane := range sortedLanes(lanes) {
-		if _, known := t.s.defined[lane]; !known && t.declares(lane) {
+		if _, known := t.s.defined[lane]; !known && t.w.declares(lane) {
 			t.define(lane, t.w.Strategy(lane, nil))
 		}
 	}
@@ -160,13 +158,14 @@ func (t *turn) atOnce(lane string, s Strategy) int {
 	return limit(s.Waves[len(s.Waves)-1].MaxUnavailable, n)
 }
 
-// lacksStable reports whether a target lacks stable content, and has no other reason to wait. A new target also uses
-// older stable content while a rollout delivers the desired one.
+// lacksStable reports whether a target lacks stable content, and has no other reason to wait. A new target, and
+// one to which the part is owed, also use older stable content while a rollout delivers the desired one.
 func (t *turn) lacksStable(id ID, target Target) bool {
 	return slices.ContainsFunc(target.Wants, func(c Change) bool {
 		digest, known := t.s.Stable(target.Lane, c.Part)
-		return (t.s.free(target.Lane, c) || target.New && known && digest != "") &&
-			target.depends(c) == "" && t.s.skipped[id][c] == "" && !t.s.Granted(id, c)
+		joins := target.New || t.s.IsOwed(id, c.Part)
+		return (t.s.free(target.Lane, c) || joins && !c.Adds && known && digest != "") &&
+			target.depends(c) == "" && t.s.skipped.by(id, c) == "" && !t.s.Granted(id, c)
 	})
 }
 
@@ -177,7 +176,7 @@ func (t *turn) repairs(target Target, id ID, incomplete map[Change]bool) bool {
 		return true
 	}
 	return slices.ContainsFunc(target.Wants, func(c Change) bool {
-		return t.s.free(target.Lane, c) && incomplete[Change{c.Part, t.w.Has(id, c.Part)}]
+		return t.s.free(target.Lane, c) && incomplete[Change{Part: c.Part, Digest: t.w.Has(id, c.Part)}]
 	})
 }
 

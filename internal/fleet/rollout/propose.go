@@ -10,6 +10,7 @@ func (t *turn) propose() {
 	for _, lane := range sortedLanes(lanes) {
 		t.adopt(lane, lanes[lane])
 	}
+	t.mark()
 	lanes = t.proposals()
 	for _, lane := range sortedLanes(lanes) {
 		if t.w.Eager || slices.ContainsFunc(lanes[lane], t.changeable) {
@@ -39,7 +40,7 @@ func (t *turn) isNew(id ID, target Target, c Change) bool {
 	if target.depends(c) != "" {
 		return false
 	}
-	if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped[id][c] != "" {
+	if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped.by(id, c) != "" {
 		return false
 	}
 	for _, r := range t.s.Open() {

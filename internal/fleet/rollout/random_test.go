@@ -48,7 +48,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 28).Draw(rt, "event") {
+	switch rapid.IntRange(0, 34).Draw(rt, "event") {
+	case 29, 30, 31, 32, 33, 34:
+		f.regroups(rt, h, n)
 	case 27, 28:
 		f.loses(rapid.IntRange(1, 3).Draw(rt, "every"), h.online)
 	case 24, 25, 26:
@@ -142,6 +144,8 @@ func (f *fleet) calms(rt *rapid.T) {
 	fresh := rapid.Bool().Draw(rt, "new content")
 	if fresh {
 		f.head["web"], f.head["top"], f.head["db"] = "web-end", "top-end", "db-end"
+		f.groups.digest = "extra-end"
+		f.group("top-end", "all") // a removal can be held
 		f.next["web"], f.next["top"], f.next["db"] = "next-end", "next-end", "next-end"
 	}
 	done := func() bool {

@@ -18,6 +18,7 @@ func (s *State) PermitsOrWhy(w World, id ID, c Change) (allowed bool, why string
 // obstacles adds the time limit of gates, and the obstacles on the target itself, to a reason.
 func (s *State) obstacles(w World, id ID, c Change, why string) string {
 	t := w.Targets[id]
+	c = s.addition(id, t, c)
 	if r := s.gatedFor(id, t.Lane, c); r != nil {
 		if text := r.untilText(w.Up); text != "" && why == s.waiting(id, t.Lane, c) {
 			why += text

@@ -18,6 +18,7 @@ type Snapshot struct {
 	Defined  map[string]Definition        `json:"defined,omitempty"` // strategies by lane
 	Catching map[ID]CatchUp               `json:"catching,omitempty"`
 	Begins   []Begins                     `json:"begins,omitempty"`
+	Owed     map[string][]ID              `json:"owed,omitempty"` // sorted targets by part, see State.IsOwed
 }
 
 // HeldBack is content that is held since a rollout ended.
@@ -56,6 +57,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 		out.Lanes[s.lanes[id]] = append(out.Lanes[s.lanes[id]], id)
 	}
 	members -= len(s.lanes)
+	out.Owed = s.owed.byPart()
 	needed := map[string]bool{}
 	for p, id := range s.held {
 		out.Held = append(out.Held, HeldBack{p.lane, p.Change, id})
@@ -112,7 +114,7 @@ func sortedChanges(all []Change) []Change {
 }
 
 func compareChanges(a, b Change) int {
-	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Digest, b.Digest))
+	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Digest, b.Digest), cmp.Compare(one(a.Adds), one(b.Adds)))
 }
 
 // State returns the state of the snapshot. It shares no memory with it.
@@ -126,6 +128,9 @@ func (o Snapshot) State() *State {
 	maps.Copy(s.defined, o.Defined)
 	maps.Copy(s.catching, o.Catching)
 	s.begins = slices.Clone(o.Begins)
+	for part, ids := range o.Owed {
+		s.owed.fold(Event{Kind: Owed, Part: part, Targets: ids})
+	}
 	for lane, ids := range o.Lanes {
 		for _, id := range ids {
 			s.lanes[id] = lane

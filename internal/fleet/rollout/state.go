@@ -37,7 +37,8 @@ type State struct {
 	// held contains the rollout whose breach holds a content back.
 	held map[place]string
 	// skipped contains the changes that an operator excludes for a target, with the rollout.
-	skipped map[ID]map[Change]string
+	skipped exclusions
+	owed    owed        // see IsOwed
 	away    map[ID]bool // targets without contact for a long time
 	next    int         // number of the next rollout
 	// lanes contains the lanes in force of targets whose changes wait for rollouts, and defined the strategies of lanes.
@@ -50,11 +51,54 @@ type State struct {
 	announced announced
 }
 
+// exclusions contains the rollouts in which an operator excluded targets from changes.
+type exclusions map[ID]map[Change]string
+
+// by returns the rollout in which an operator excluded a target from a change, or "".
+func (e exclusions) by(id ID, c Change) string {
+	c.Adds = false
+	return e[id][c]
+}
+
+// owed contains the parts that targets lack, and of which they may have the stable content without a rollout.
+type owed map[ID]map[string]bool
+
+// fold applies an event about parts that are owed.
+func (o owed) fold(e Event) {
+	for _, id := range e.Targets {
+		switch {
+		case e.Kind == Owed && o[id] == nil:
+			o[id] = map[string]bool{e.Part: true}
+		case e.Kind == Owed:
+			o[id][e.Part] = true
+		default:
+			delete(o[id], e.Part)
+		}
+		if len(o[id]) == 0 {
+			delete(o, id)
+		}
+	}
+}
+
+// byPart returns the targets to which a part is owed, sorted; nil means none.
+func (o owed) byPart() map[string][]ID {
+	var out map[string][]ID
+	for _, id := range sorted(o) {
+		for part := range o[id] {
+			if out == nil {
+				out = map[string][]ID{}
+			}
+			out[part] = append(out[part], id)
+		}
+	}
+	return out
+}
+
 // NewState returns the state before the first event.
 func NewState() *State {
 	return &State{Rollouts: map[string]*Rollout{}, stable: map[string]map[string]string{}, held: map[place]string{},
-		skipped: map[ID]map[Change]string{}, away: map[ID]bool{}, next: 1, lanes: map[ID]string{},
-		defined: map[string]Definition{}, catching: map[ID]CatchUp{}}
+		skipped: exclusions{}, owed: owed{}, away: map[ID]bool{}, next: 1,
+		lanes: map[ID]string{}, defined: map[string]Definition{}, catching: map[ID]CatchUp{}}
 }
 
 // Stable returns the content of a part after the last completed rollout; ok is false if there was none.
@@ -86,10 +130,11 @@ func (s *State) ended(id string) {
 	s.open = left
 }
 
-// free reports whether a change is the stable content of its part, which targets may have at any time.
+// free reports whether a change is the stable content of its part, which targets may have at any time. The addition
+// of a part is not.
 func (s *State) free(lane string, c Change) bool {
 	digest, ok := s.Stable(lane, c.Part)
-	return ok && digest == c.Digest && c.Digest != ""
+	return ok && !c.Adds && digest == c.Digest && c.Digest != ""
 }
 
 // name returns the ID of a rollout, and number its number.
@@ -102,8 +147,11 @@ func number(id string) int {
 
 // excludes reports whether an operator excluded a target from a change of a rollout, also in an earlier one.
 func (s *State) excludes(id ID, r *Rollout) bool {
-	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return s.skipped[id][c] != "" })
+	return slices.ContainsFunc(r.Plan.Changes, func(c Change) bool { return s.skipped.by(id, c) != "" })
 }
+
+// IsOwed reports whether a target that lacks a part may have its stable content without a rollout.
+func (s *State) IsOwed(id ID, part string) bool { return s.owed[id][part] }
 
 // All returns all rollouts, newest first.
 func (s *State) All() []*Rollout {

@@ -13,6 +13,12 @@ import (
 // ID identifies a target.
 type ID = fleet.TargetID
 
+// sorted returns the keys of a map of targets in order.
+func sorted[V any](m map[ID]V) []ID { return slices.Sorted(maps.Keys(m)) }
+
+// sortedLanes returns the keys of a map of lanes in order.
+func sortedLanes[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 // Amount is a number of targets, or a percentage of a group. The zero value is none.
 type Amount = amount.Amount
 

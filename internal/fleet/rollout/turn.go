@@ -1,9 +1,6 @@
 package rollout
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // turn is the state of one Decide.
 type turn struct {
@@ -15,19 +12,40 @@ type turn struct {
 	targets []ID            // of the world, sorted
 	wanting map[Change][]ID // targets that want a change, sorted
 	members map[string][]ID // of rollouts, sorted
+	missing []ID            // targets with Target.Missing, sorted
 }
 
 func newTurn(s *State, w World, now int64) *turn {
-	t := &turn{s: s, w: w, now: now, targets: w.Order, wanting: map[Change][]ID{}, members: map[string][]ID{}}
+	t := &turn{s: s, w: w, now: now, targets: w.Order, members: map[string][]ID{}}
 	if t.targets == nil {
 		t.targets = sorted(w.Targets)
 	}
 	for _, id := range t.targets {
-		for _, c := range w.Targets[id].Wants {
-			t.wanting[c] = append(t.wanting[c], id)
+		if len(w.Targets[id].Missing) > 0 {
+			t.missing = append(t.missing, id)
 		}
 	}
+	t.wanting = wantedBy(w, t.targets)
+	t.mark()
 	return t
+}
+
+// mark sets Change.Adds in the desired changes of targets.
+func (t *turn) mark() {
+	if mark(t.s, t.w, t.missing) {
+		t.wanting = wantedBy(t.w, t.targets)
+	}
+}
+
+// wantedBy returns the targets of each desired change, in the order of ids.
+func wantedBy(w World, ids []ID) map[Change][]ID {
+	out := map[Change][]ID{}
+	for _, id := range ids {
+		for _, c := range w.Targets[id].Wants {
+			out[c] = append(out[c], id)
+		}
+	}
+	return out
 }
 
 // want returns the targets that want one of the changes, sorted.
@@ -68,9 +86,3 @@ func (t *turn) about(r *Rollout, kind Kind, id ID, why string) {
 func (t *turn) replaced(r *Rollout, target Target) bool {
 	return slices.ContainsFunc(target.Wants, func(c Change) bool { return !r.has(c) && r.part(c.Part) })
 }
-
-// sorted returns the keys of a map of targets in order.
-func sorted[V any](m map[ID]V) []ID { return slices.Sorted(maps.Keys(m)) }
-
-// sortedLanes returns the keys of a map of lanes in order.
-func sortedLanes[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,6 +5,7 @@ import "slices"
 // Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
 // that a rollout granted does not wait.
 func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
+	c = s.addition(id, target, c)
 	allowed, why = s.Allowed(id, target.Lane, c)
 	held := !allowed && s.HeldBy(target.Lane, c) != ""
 	if reason := target.depends(c); reason != "" && !held && !s.Granted(id, c) {

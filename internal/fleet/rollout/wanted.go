@@ -28,6 +28,7 @@ func (s *State) Lacking(w World) map[string][]ID {
 	for id, target := range w.Targets {
 		var by []string
 		for _, c := range target.Wants {
+			c = s.addition(id, target, c)
 			if r := s.HeldBy(target.Lane, c); r != "" && !slices.Contains(by, r) {
 				out[r], by = append(out[r], id), append(by, r)
 			}

@@ -22,7 +22,11 @@ type Target struct {
 	// Chosen is the lane that the desired content selects. "" means that the target keeps its lane.
 	Chosen string
 	// Wants are the parts of the desired assignment that its newest assignment has not, sorted.
-	Wants   []Change
+	Wants []Change
+	// Missing are the parts of Wants that a target with an assignment does not have in any content.
+	Missing []string
+	// Ordered are the parts of Missing that new labels select, and that no newer commit selects.
+	Ordered []string
 	Health  Health
 	Since   int64 // of the health, seconds since 1970
 	Online  bool
@@ -71,6 +75,8 @@ type World struct {
 	// if the user is not known. nil means that no author is known.
 	Author func(lane string) (git, user string)
 }
+
+func (w World) declares(lane string) bool { return w.Declares == nil || w.Declares(lane) }
 
 // silentFor returns the time without contact, in seconds. Time during which the hub did not observe
 // the target does not count.

@@ -13,7 +13,7 @@ import (
 type choice struct {
 	wants   []rollout.Change // from the newest assignment to the desired one
 	allowed func(rollout.Change) (bool, string)
-	// stable returns the stable content of a part for a target that has none.
+	// stable returns the stable content of a part for a target that has none, if it may have it without a rollout.
 	stable func(part string) (fleet.Assigned, bool)
 	// content returns content of the log.
 	content func(rollout.Change) (fleet.Assigned, bool)

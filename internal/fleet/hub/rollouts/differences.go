@@ -11,6 +11,7 @@ import (
 type differences struct {
 	digests  map[content]string
 	lists    map[lists][]rollout.Change // the changes between two lists of modules
+	absent   map[lists][]string         // the modules of the second list that the first one does not have
 	composed map[combination]composed
 }
 
@@ -93,6 +94,33 @@ func (d *differences) modules(was, want []fleet.Assigned) []rollout.Change {
 		d.lists[key] = known
 	}
 	return known
+}
+
+// missing returns the parts that a target with an assignment does not have. The caller must not modify the result.
+func (d *differences) missing(was *fleet.Assignment, want fleet.Assignment) []string {
+	if was == nil || was.Withdrawn != "" || fleet.SameModules(was.Modules, want.Modules) {
+		return nil
+	}
+	key := listsOf(was.Modules, want.Modules)
+	known, ok := d.absent[key]
+	if !ok {
+		known, d.absent = absent(was.Modules, want.Modules), limited(d.absent, maxLists)
+		d.absent[key] = known
+	}
+	return known
+}
+
+func absent(was, want []fleet.Assigned) (out []string) {
+	had := map[string]bool{}
+	for _, m := range was {
+		had[m.Module] = true
+	}
+	for _, m := range want {
+		if !had[m.Module] {
+			out = append(out, m.Module)
+		}
+	}
+	return out
 }
 
 // wants returns the changes from one assignment to another, sorted by part as in want.

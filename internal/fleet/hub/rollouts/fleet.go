@@ -1,6 +1,8 @@
 package rollouts
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -43,10 +45,26 @@ func (f Fleet) target(d assign.Desired, s *rollout.State) rollout.Target {
 		Contact: seen.Contact / 1e9, Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
 		t.Wants, t.Labels = f.Observed.differences.wants(d.Was, *d.Want), d.Want.Labels
+		t.Missing = f.Observed.differences.missing(d.Was, *d.Want)
+		t.Ordered = ordersOf(d.Was, *d.Want, t.Missing)
 	}
 	t.Health = health(d.Was, seen)
 	t.Since = f.Observed.since(d.Target.ID, t.Health, f.Now)
 	return t
+}
+
+// ordersOf returns the missing parts that new labels of a target select. Labels of the repository change together with
+// the root bundle, so an operator has changed them if the root bundle is the same.
+func ordersOf(was *fleet.Assignment, want fleet.Assignment, missing []string) (out []string) {
+	if len(missing) == 0 || maps.Equal(was.Labels, want.Labels) || !sameContent(was.Root, want.Root) {
+		return nil
+	}
+	for _, part := range missing {
+		if !slices.Contains(was.Withheld, part) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // health returns the state of the newest assignment. A report about another assignment is none.

@@ -130,13 +130,17 @@ func (p *preview) others() (atOnce, waiting []document.PlannedTargets) {
 
 // changes adds the changes of one target.
 func (p *preview) changes(d assign.Desired, now, later groups) {
-	lane := p.turn.world.Targets[d.Target.ID].Lane
-	for _, c := range wants(d.Was, *d.Want) {
+	target := p.turn.world.Targets[d.Target.ID]
+	lane, all := target.Lane, target.Wants
+	if lane == "" {
+		all = wants(d.Was, *d.Want)
+	}
+	for _, c := range all {
 		isPlanned := slices.ContainsFunc(p.planned[d.Target.ID], func(r *rollout.Rollout) bool {
 			return slices.Contains(r.Plan.Changes, c)
 		})
 		allowed, why := true, "the strategy is at-once"
-		if target := p.turn.world.Targets[d.Target.ID]; lane != "" {
+		if lane != "" {
 			allowed, why = p.turn.log.state.Permits(d.Target.ID, target, c)
 			if !allowed {
 				why = p.turn.log.state.Reason(p.turn.world, d.Target.ID, c)

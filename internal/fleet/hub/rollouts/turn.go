@@ -104,7 +104,8 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 			return s.PermitsOrWhy(t.world, want.Target, c)
 		},
 		stable: func(part string) (fleet.Assigned, bool) {
-			if target.Waits[part] != "" || target.New && !s.CatchesUp(want.Target) {
+			joins := target.New || s.IsOwed(want.Target, part)
+			if target.Waits[part] != "" || !joins || !s.CatchesUp(want.Target) {
 				return fleet.Assigned{}, false
 			}
 			return t.stable(target.Lane, part, want)

@@ -28,6 +28,8 @@ type site struct {
 	// strategies are the strategies of targets that do not have the strategy "short".
 	strategies map[fleet.TargetID]string
 	alarms     []assign.Alarm
+	more       map[fleet.TargetID]string // modules of single targets
+	labels     map[fleet.TargetID]map[string]string
 }
 
 // shortStrategy has a first wave of 1 target, and no bake time.
@@ -46,10 +48,12 @@ func shortDeclared(t *testing.T) rollout.Strategy {
 }
 
 func newSite(t *testing.T, hub *Log) *site {
+	short := shortStrategy
+	short.Waves = slices.Clone(short.Waves) // tests change them
 	return &site{t: t, hub: hub, was: map[fleet.TargetID]*fleet.Assignment{}, why: map[fleet.TargetID]string{},
 		strategies: map[fleet.TargetID]string{},
 		head: Fleet{Now: 1000, Up: 1, Branch: "main", Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{},
-			Head: assign.Contents{Strategies: []query.Strategy{shortStrategy},
+			Head: assign.Contents{Strategies: []query.Strategy{short},
 				Revision: fleet.Revision{Commit: "0123456789abcdef", Subject: "a change"}}}}
 }
 
@@ -57,8 +61,8 @@ func newSite(t *testing.T, hub *Log) *site {
 func (s *site) desired(words string) (all []assign.Desired) {
 	for i := range 3 {
 		id := fleet.TargetID(fmt.Sprintf("t%d", i+1))
-		want := assignment(words)
-		want.Target = id
+		want := assignment(words + " " + s.more[id])
+		want.Target, want.Labels = id, s.labels[id]
 		strategy := "short"
 		if other, ok := s.strategies[id]; ok {
 			strategy = other
