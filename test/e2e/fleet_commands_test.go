@@ -93,8 +93,6 @@ func logIn(t *testing.T, h *machine, name string) (home, secret string, authorit
 	return home, login.Secret, authority
 }
 
-func (f *signedFleet) url() string { return "https://" + f.hub.Addr + ":7440" }
-
 // fettle runs a command of ann in the repository.
 func (f *signedFleet) fettle(code int, args ...string) hosts.Result {
 	f.t.Helper()

@@ -135,11 +135,9 @@ func (f *simFleet) lose(a *agent) {
 // connect connects targets again. They continue what they began, and get their newest assignments.
 func (f *simFleet) connect(all func(*agent) bool) {
 	f.mu.Lock()
-	var back []*agent
 	for _, a := range f.order {
 		if all(a) && !a.online {
 			a.online = true
-			back = append(back, a)
 			f.report(a, a.state)
 			if newer(a.newest, a.has) {
 				f.after(a, arrival, f.accept)
