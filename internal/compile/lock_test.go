@@ -15,6 +15,7 @@ func TestLocks(t *testing.T) {
 lock "reboots" {
   slots = 2
   lease = "20m"
+  reboots = true
 }
 lock "schema" {
   on_expiry   = "free"
@@ -24,7 +25,7 @@ lock "schema" {
 	if len(ds) > 0 || len(list) != 2 {
 		t.Fatalf("%v: %v", list, ds)
 	}
-	for i, want := range []source.Lock{{Name: "reboots", Slots: 2, Lease: 1200, OnExpiry: "keep"},
+	for i, want := range []source.Lock{{Name: "reboots", Slots: 2, Lease: 1200, OnExpiry: "keep", Reboots: true},
 		{Name: "schema", Slots: 1, Lease: 1800, OnExpiry: "free"}} {
 		want.Range = list[i].Range
 		if list[i] != want || list[i].Valid() != nil {
@@ -39,20 +40,22 @@ func TestLockErrors(t *testing.T) {
 		many += fmt.Sprintf("lock \"l%d\" {}\n", i)
 	}
 	for text, want := range map[string]string{
-		"lock \"a\" {}\nlock \"a\" {}":              "2:6: Lock declared twice",
-		`lock "a.b" {}`:                             "1:6: Bad name for a lock",
-		`lock "` + strings.Repeat("x", 64) + `" {}`: "1:6: Bad name for a lock",
-		"lock \"a\" {\n  slots = 0\n}":              "2:11: Bad number",
-		"lock \"a\" {\n  slots = 1001\n}":           "2:11: Bad number",
-		"lock \"a\" {\n  slots = \"two\"\n}":        "2:11: Bad number",
-		"lock \"a\" {\n  slots = [1]\n}":            "2:11: Wrong type",
-		"lock \"a\" {\n  lease = \"9s\"\n}":         "2:11: Invalid lease",
-		"lock \"a\" {\n  lease = \"31d\"\n}":        "2:11: Invalid lease",
-		"lock \"a\" {\n  lease = \"soon\"\n}":       "2:11: Invalid duration",
-		"lock \"a\" {\n  on_expiry = \"fre\"\n}":    "2:15: Unknown value",
-		"lock \"a\" {\n  places = 2\n}":             "2:3: Unknown attribute",
-		"lock {}":                                   "1:1: Block needs one label",
-		many:                                        fmt.Sprintf("%d:6: Too many locks", source.MaxLocks+1),
+		"lock \"a\" {}\nlock \"a\" {}":                                         "2:6: Lock declared twice",
+		`lock "a.b" {}`:                                                        "1:6: Bad name for a lock",
+		`lock "` + strings.Repeat("x", 64) + `" {}`:                            "1:6: Bad name for a lock",
+		"lock \"a\" {\n  slots = 0\n}":                                         "2:11: Bad number",
+		"lock \"a\" {\n  slots = 1001\n}":                                      "2:11: Bad number",
+		"lock \"a\" {\n  slots = \"two\"\n}":                                   "2:11: Bad number",
+		"lock \"a\" {\n  slots = [1]\n}":                                       "2:11: Wrong type",
+		"lock \"a\" {\n  lease = \"9s\"\n}":                                    "2:11: Invalid lease",
+		"lock \"a\" {\n  lease = \"31d\"\n}":                                   "2:11: Invalid lease",
+		"lock \"a\" {\n  lease = \"soon\"\n}":                                  "2:11: Invalid duration",
+		"lock \"a\" {\n  on_expiry = \"fre\"\n}":                               "2:15: Unknown value",
+		"lock \"a\" {\n  places = 2\n}":                                        "2:3: Unknown attribute",
+		"lock \"a\" {\n  reboots = 2\n}":                                       "2:13: Wrong type",
+		"lock \"a\" {\n  reboots = true\n}\nlock \"b\" {\n  reboots = true\n}": "5:13: Two locks for reboots",
+		"lock {}": "1:1: Block needs one label",
+		many:      fmt.Sprintf("%d:6: Too many locks", source.MaxLocks+1),
 	} {
 		list, ds := compile.Locks(repo.MapTree(map[string]string{"fettle.hcl": text}))
 		if len(ds) == 0 || list != nil {

@@ -134,6 +134,8 @@ const (
 	// small content, compressed, see content.Server.
 	MessageContent = "content"
 	MessageLists   = "lists" // no body; the answer is Lists
+	// MessageReboot has the body RebootRequest. The answer is a RebootSlot, and durable.
+	MessageReboot = "reboot"
 	// MessageClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
 	// message type, without a body, to request a claim.
 	MessageClaim = "claim"

@@ -32,7 +32,22 @@ func reboots(s step.Step) bool {
 	default:
 		return false
 	}
+	return rebootsBy(argv)
+}
+
+// rebootsBy reports whether a command line restarts the host. It recognizes simple commands in a script of sh.
+func rebootsBy(argv []string) bool {
+	if len(argv) > 0 && argv[0] == "exec" {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return false
+	}
 	switch path.Base(argv[0]) {
+	case "sh":
+		return len(argv) > 2 && argv[1] == "-c" && slices.ContainsFunc(
+			strings.FieldsFunc(argv[2], func(r rune) bool { return strings.ContainsRune(";&|\n", r) }),
+			func(part string) bool { return rebootsBy(strings.Fields(part)) })
 	case "reboot":
 		return true
 	case "shutdown":

@@ -29,6 +29,8 @@ func TestShown(t *testing.T) {
 		{Change{Action: Run, Step: parse("EXEC r shutdown -h now")}, Run},
 		{Change{Action: Run, Step: parse("EXEC r systemctl --no-block reboot")}, Reboot},
 		{Change{Action: Run, Step: parse("EXEC r systemctl soft-reboot")}, Reboot},
+		{Change{Action: Run, Step: parse(`EXEC r sh -c "test -d /x || exec shutdown -r +5; true"`)}, Reboot},
+		{Change{Action: Run, Step: parse(`EXEC r sh -c "echo reboot; shutdown -c"`)}, Run},
 		{Change{Action: Run, Step: parse("EXEC r systemctl kexec")}, Reboot},
 		{Change{Action: Run, Step: parse("EXEC r systemctl daemon-reload")}, Run},
 		{Change{Action: Drift, Step: parse("EXEC r /sbin/reboot")}, Drift},

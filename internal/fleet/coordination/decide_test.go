@@ -18,7 +18,8 @@ const start = 1_700_000_000_000 // ms since 1970
 
 func newStory(slots int, expiry OnExpiry) *story {
 	s := &story{}
-	s.play(Event{Kind: Define, Definition: Definition{"reboots", slots, 10 * time.Minute, expiry}})
+	s.play(Event{Kind: Define, Definition: Definition{Name: "reboots", Slots: slots, Lease: 10 * time.Minute,
+		OnExpiry: expiry}})
 	return s
 }
 
@@ -260,7 +261,7 @@ func TestStateIsAValue(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	good := Definition{"reboots", 2, time.Hour, Keep}
+	good := Definition{Name: "reboots", Slots: 2, Lease: time.Hour, OnExpiry: Keep}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}

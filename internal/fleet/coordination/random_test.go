@@ -79,8 +79,8 @@ func (h *history) decide(e Event) (a Answer) {
 }
 
 func (h *history) define(expiry OnExpiry) {
-	d := Definition{"reboots", rapid.IntRange(1, 3).Draw(h.T, "slots"),
-		rapid.SampledFrom([]time.Duration{2 * time.Minute, 5 * time.Minute}).Draw(h.T, "lease"), expiry}
+	d := Definition{Name: "reboots", Slots: rapid.IntRange(1, 3).Draw(h.T, "slots"), OnExpiry: expiry,
+		Lease: rapid.SampledFrom([]time.Duration{2 * time.Minute, 5 * time.Minute}).Draw(h.T, "lease")}
 	h.decide(Event{Kind: Define, Definition: d})
 	h.judge.slots, h.judge.lease, h.judge.gone = d.Slots, d.Lease, false
 }

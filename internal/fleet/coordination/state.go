@@ -38,6 +38,8 @@ type Definition struct {
 	Slots    int           `json:"slots"`
 	Lease    time.Duration `json:"lease_ns"`
 	OnExpiry OnExpiry      `json:"on_expiry,omitempty"`
+	// Reboots means that a target needs a slot for a reboot.
+	Reboots bool `json:"reboots,omitempty"`
 }
 
 // Frees reports whether the end of a lease frees the slot.

@@ -18,6 +18,8 @@ type Lock struct {
 	Taken    int    `json:"taken"` // can be more than Slots, if the repository reduced them
 	Lease    int64  `json:"lease_ns"`
 	OnExpiry string `json:"on_expiry"` // keep or free
+	// Reboots means that targets need a slot of this lock for a reboot.
+	Reboots bool `json:"reboots,omitempty"`
 	// Undeclared means that the repository no longer declares the lock, so it grants no slots.
 	Undeclared bool `json:"undeclared,omitempty"`
 	// Opens is the time until which the lock grants no slots, because the fleet was restored; 0 means that it does.

@@ -19,6 +19,7 @@ func (h *Hub) serve() error {
 		fleet.MessageLists:      h.certificates.OnLists,
 		fleet.MessageContent:    h.contents.OnContent,
 		fleet.MessageClaim:      h.targets.AnswerClaim,
+		fleet.MessageReboot:     h.locks.OnReboot,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

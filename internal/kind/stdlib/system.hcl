@@ -321,7 +321,7 @@ define "tmpfiles" {
 }
 
 define "reboot" {
-  description = "A restart of the machine when Debian's packages ask for one (/run/reboot-required, as of unattended-upgrades and the kernel): scheduled once, after all other steps, with a warning to logged-in users. Until then only the plan shows it. Undone completely until it happens: the restart is cancelled."
+  description = "A restart of the machine when Debian's packages ask for one (/run/reboot-required, as of unattended-upgrades and the kernel): scheduled once, after all other steps, with a warning to logged-in users. If the fleet has a lock for reboots, the agent schedules it when it has a slot. Until then only the plan shows it. Undone completely until it happens: the restart is cancelled."
   main        = "name"
 
   variable "name" {
@@ -347,11 +347,15 @@ define "reboot" {
     }
   }
 
+  locals {
+    request = replace(var.name, "/", "_")
+  }
+
   exec "schedule" {
     name    = "reboot-${var.name}"
-    command = ["shutdown", "-r", "+${var.delay}"]
+    command = ["sh", "-c", "test -d /run/fettle/reboots || exec shutdown -r \"+$1\"; cd /run/fettle/reboots && echo \"$1\" >\".$2\" && mv \".$2\" \"state-$2\"", "reboot", tostring(var.delay), local.request]
     creates = "/run/systemd/shutdown/scheduled"
-    only_if = ["test", "-e", var.flag]
-    undo    = ["shutdown", "-c"]
+    only_if = ["sh", "-c", "test -e \"$1\" && ! test -e \"/run/fettle/reboots/state-$2\"", "reboot", var.flag, local.request]
+    undo    = ["sh", "-c", "rm -f \"/run/fettle/reboots/state-$1\"; exec shutdown -c", "reboot", local.request]
   }
 }

@@ -211,6 +211,7 @@ type Lock struct {
 	Slots    int
 	Lease    int64  // seconds
 	OnExpiry string // keep or free
+	Reboots  bool   // targets need a slot for a reboot
 	Range    diag.Range
 }
 

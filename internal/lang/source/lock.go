@@ -38,13 +38,13 @@ func (x lockBlock) read(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	x.only(b, []string{"slots", "lease", "on_expiry", "description"}, nil)
+	x.only(b, []string{"slots", "lease", "on_expiry", "reboots", "description"}, nil)
 	if !x.lockNamed(name, r) {
 		return
 	}
 	at := b.Body.Attributes
 	x.prog.Locks = append(x.prog.Locks, &Lock{Name: name, Slots: x.slots(at["slots"]), Lease: x.lease(at["lease"]),
-		OnExpiry: x.effect(at["on_expiry"]), Range: r})
+		OnExpiry: x.effect(at["on_expiry"]), Reboots: x.reboots(at["reboots"]), Range: r})
 }
 
 // lockNamed reports whether the name can be used.
@@ -85,6 +85,24 @@ func (x lockBlock) lease(a *hclsyntax.Attribute) int64 {
 		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid lease", "lease must be from 10s to 30d.")
 	}
 	return n
+}
+
+// reboots reports whether targets need a slot of the lock for a reboot. Only one lock can have this purpose.
+func (x lockBlock) reboots(a *hclsyntax.Attribute) bool {
+	if a == nil {
+		return false
+	}
+	r := syntax.RangeOf(a.Expr.Range())
+	text, ok := x.scalar(a, "true or false")
+	if ok && text != "true" && text != "false" {
+		x.Errorf(r, "Wrong type", "reboots must be true or false, and this is %q.", text)
+	}
+	i := slices.IndexFunc(x.prog.Locks, func(l *Lock) bool { return l.Reboots })
+	if text == "true" && i >= 0 {
+		x.Errorf(r, "Two locks for reboots", "The lock %q already limits reboots. Remove reboots from one of the two.",
+			x.prog.Locks[i].Name)
+	}
+	return text == "true"
 }
 
 func (x lockBlock) effect(a *hclsyntax.Attribute) string {

@@ -17,7 +17,7 @@ func (s *Locks) Declare(all []source.Lock) {
 	var out []coordination.Definition
 	for _, l := range all {
 		out = append(out, coordination.Definition{Name: l.Name, Slots: l.Slots,
-			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry)})
+			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry), Reboots: l.Reboots})
 	}
 	s.declared.set(out)
 }

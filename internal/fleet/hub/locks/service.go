@@ -30,7 +30,7 @@ func (s Service) Locks(context.Context) ([]document.Lock, error) {
 
 func (s Service) describe(l coordination.State, now time.Time) document.Lock {
 	d := document.Lock{Name: l.Name, Slots: l.Slots, Taken: len(l.Holders), Lease: int64(l.Lease),
-		OnExpiry: string(l.OnExpiry), Undeclared: l.Undeclared, Holders: []document.LockHolder{}}
+		OnExpiry: string(l.OnExpiry), Reboots: l.Reboots, Undeclared: l.Undeclared, Holders: []document.LockHolder{}}
 	if opens := s.Of.restored() + l.Lease.Milliseconds(); s.Of.restored() > 0 && now.UnixMilli() < opens {
 		d.Opens = time.UnixMilli(opens).UnixNano()
 	}

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/service"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hostreboot"
 )
 
 // keeper keeps the certificates of services of a machine. Without a way to ask it only looks.
@@ -27,9 +28,9 @@ func keeper(s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member) (*s
 	}, closing, nil
 }
 
-// keepServices keeps them beside the agent, until what it gives is called.
+// keepServices keeps certificates beside the agent, and reboots the host with a slot, until end is called.
 func keepServices(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member, link fleet.Link,
-	warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
+	boot string, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
 	if s.App.Agent.Services == nil {
 		return nil, func() {}, nil
 	}
@@ -53,8 +54,13 @@ func keepServices(ctx context.Context, s *cli.Printer, m cli.Machine, files host
 	if err != nil {
 		return nil, nil, errors.Join(err, closing())
 	}
+	endReboots, err := hostreboot.Keep(ctx, s, m, files,
+		hostreboot.Agent{Dir: agentDir, Boot: boot, Link: link, Warn: warn})
+	if err != nil {
+		return nil, nil, errors.Join(err, closing())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx, pokes) }()
-	return k.FetchRevocations, func() { cancel(); <-done; _ = closing() }, nil
+	return k.FetchRevocations, func() { endReboots(); cancel(); <-done; _ = closing() }, nil
 }

@@ -97,7 +97,7 @@ func beAgent(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, 
 		conf.Binaries, conf.Machine.Binary = p, p.config(k)
 	}
 	if p == nil || !p.onTrial(k) { // another program is the agent still
-		fetchRevocations, end, err := keepServices(ctx, s, m, files, mb, link, warn)
+		fetchRevocations, end, err := keepServices(ctx, s, m, files, mb, link, conf.Machine.Boot, warn)
 		if err != nil {
 			return err
 		}

@@ -11,11 +11,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hostreboot"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
 func agentStatus(s *cli.Session) error {
-	_, files, mb, done, err := openEnrolled(s)
+	m, files, mb, done, err := openEnrolled(s)
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,9 @@ func agentStatus(s *cli.Session) error {
 	if refused != nil {
 		doc.Incompatible = refused.Error()
 	}
+	if doc.Reboot, err = hostreboot.Status(s.Printer, m); err != nil {
+		return err
+	}
 	if doc.Certificates, err = agentCertificates(files); err != nil {
 		return err
 	}
@@ -55,6 +59,9 @@ func showAgent(s *cli.Printer, d agentDoc) {
 	s.Printf("%s, target %s of the fleet %s\nCertificate until %s\n", d.Name, d.ID, d.Fleet, s.Moment(d.Until))
 	if d.Incompatible != "" {
 		s.Printf("Hubs refuse this agent: %s\n", d.Incompatible)
+	}
+	if d.Reboot != "" {
+		s.Printf("Reboot: %s\n", d.Reboot)
 	}
 	if d.Status.Generation == 0 {
 		s.Printf("It has no assignment yet.\n")
@@ -94,11 +101,11 @@ type agentDoc struct {
 	Until int64 `json:"until,omitempty"`
 	// Unsent are reports that no hub has acknowledged.
 	Unsent uint64 `json:"unsent,omitempty"`
-	// Incompatible is why the last hub refused the agent, "" if it did not: they speak no
-	// protocol version in common.
+	// Incompatible is the reason for which the last hub refused the agent: no common protocol version.
 	Incompatible string        `json:"incompatible,omitempty"`
 	Status       *fleet.Status `json:"status,omitempty"`
-	// Certificates are the requested certificates of services.
+	// Reboot describes a reboot of the host that waits. Certificates are the requested certificates of services.
+	Reboot       string             `json:"reboot,omitempty"`
 	Certificates []agentCertificate `json:"certificates,omitempty"`
 }
 

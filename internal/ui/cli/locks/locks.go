@@ -102,7 +102,11 @@ func lockNote(s *cli.Printer, l document.Lock) string {
 	case l.Taken > l.Slots:
 		return "; the repository reduced the number, so it grants none until fewer are taken"
 	}
-	return "; lease " + duration.Text(time.Duration(l.Lease))
+	purpose := ""
+	if l.Reboots {
+		purpose = "; needed for reboots"
+	}
+	return "; lease " + duration.Text(time.Duration(l.Lease)) + purpose
 }
 
 // about returns a length of time in ns without fractions of seconds.

@@ -18,6 +18,7 @@ import (
 // rebootFlags are the flags of fettle reboot.
 type rebootFlags struct {
 	wait, yes, dryRun bool
+	withoutSlot       bool
 	timeout           time.Duration
 	many              cli.ManyFlags
 }
@@ -31,14 +32,21 @@ func NewReboot(s *cli.Session) *cobra.Command {
 		Long: `Reboots a host, and waits until it has booted again and answers. With --batch
 only that many hosts are down at a time. --max-failed stops if too many do
 not come back. Asks for confirmation; --yes confirms. Without -t this host is
-rebooted, and reboot does not wait.`,
-		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes",
-		Args:    cli.Args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return reboot(c.Context(), s, f) },
+rebooted, and reboot does not wait.
+
+If the fleet has a lock for reboots, the agent of the host reboots it as soon as
+it has a slot. It releases the slot when the host is ready again. The request
+ends after --timeout. --without-slot reboots at once, also without a hub or a
+running agent: more hosts than the lock allows can then be down.`,
+		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes\n" +
+			"  fettle reboot -t web1 --without-slot",
+		Args: cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return reboot(c.Context(), s, f) },
 	}
 	f.many.Flags(c)
 	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each host is back")
 	cli.SpanVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a host after this `DURATION`")
+	c.Flags().BoolVar(&f.withoutSlot, "without-slot", false, "do not wait for a slot of the lock for reboots")
 	cli.YesFlag(c, &f.yes)
 	s.FrozenFlag(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which hosts would be rebooted")
@@ -50,8 +58,9 @@ func reboot(ctx context.Context, s *cli.Session, f rebootFlags) error {
 	if err != nil {
 		return err
 	}
-	cmd := executor.Command{Action: "reboot", Argv: [][]string{{"systemctl", "reboot"}}, Timeout: time.Minute}
+	cmd := rebootCommand(f.withoutSlot, f.timeout)
 	if f.dryRun {
+		cmd.Argv = [][]string{{"systemctl", "reboot"}}
 		return wouldRun(s.Printer, cmd, names)
 	}
 	if err := s.Ask(ctx, f.yes, "Reboot "+machinesText(names)+"?"); err != nil {
@@ -112,15 +121,27 @@ func rebootMember(ctx context.Context, m *cli.Member, x executor.Executor, cmd e
 		o.Body = outputText(res) + o.Body
 		return o
 	}
+	waits := err == nil && strings.Contains(res.Stdout, rebootWaits)
 	if !f.wait || m.Remote == nil {
-		return round.Outcome{Status: fanout.Changed, Line: "reboot requested"}
+		line := "reboot requested"
+		if waits {
+			line += ", the agent reboots this host when it has a slot: fettle agent status"
+		}
+		return round.Outcome{Status: fanout.Changed, Line: line}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
+	status := ""
 	err = waitUntil(ctx, m, func(x executor.Executor) (bool, error) {
 		now, err := bootID(ctx, x)
+		if err == nil && now == before && waits {
+			status = rebootStatus(ctx, x)
+		}
 		return err == nil && now != before, err
 	})
+	if err != nil && status != "" {
+		return cli.Failed(fmt.Errorf("it did not reboot within %s: %s", f.timeout, status))
+	}
 	if err != nil {
 		return cli.Failed(fmt.Errorf("it did not come back within %s after its reboot was requested: %w", f.timeout, err))
 	}

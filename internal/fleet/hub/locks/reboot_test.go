@@ -1,0 +1,62 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+)
+
+// TestRequestsOfAgents: agents acquire and release slots of the lock that limits reboots.
+func TestRequestsOfAgents(t *testing.T) {
+	s := hubOver(t, bustest.NewStore())
+	s.Trusted = func(_ context.Context, id fleet.TargetID) (fleet.Target, error) {
+		if id == bustest.ID(9) {
+			return fleet.Target{}, fleet.ErrDenied
+		}
+		return fleet.Target{ID: id}, nil
+	}
+	for i := range 3 {
+		to := fleet.Target{ID: bustest.ID(i), Name: fmt.Sprint("web", i)}
+		if err := s.Records.Targets.Put(t.Context(), string(to.ID), to, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(i int, body, want string) {
+		t.Helper()
+		got, err := s.OnReboot(t.Context(), bustest.ID(i), []byte(body))
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%d, %s: %s, want %s", i, body, got, want)
+		}
+	}
+	acquire, release := `{"action":"acquire","lock":"reboots"}`, `{"action":"release","lock":"reboots"}`
+	declare(t, s, reboots(1)) // not for reboots
+	ask(0, acquire, `{}`)
+	d := reboots(1)
+	d.Reboots = true
+	declare(t, s, d)
+	ask(0, `{"action":"lock"}`, `{"lock":"reboots"}`)
+	ask(0, acquire, `{"lock":"reboots","granted":true,"lease_ns":3600000000000}`)
+	ask(0, acquire, `"granted":true`)
+	ask(1, `{"action":"acquire","lock":"schema"}`, `{"lock":"reboots"}`)
+	ask(1, acquire, `"why":"waits for a slot of the lock reboots, held by web0 since 2026-06-01T12:00:00Z"}`)
+	ask(1, release, `{"lock":"reboots"}`)
+	ask(1, acquire, `"why"`)
+	ask(0, release, `{"lock":"reboots"}`)
+	ask(1, acquire, `"granted":true`)
+	ask(9, acquire, "not allowed")
+	ask(1, `{"action":"steal"}`, "cannot understand")
+	ask(1, `{"action":"lock","x":1}`, "cannot read")
+	declare(t, s)
+	ask(1, acquire, `{}`)
+	ask(1, release, `{}`)
+	ask(2, release, `{}`)
+	s.MayChange = func() error { return fleet.ErrNoAnswer }
+	ask(1, acquire, "did not answer")
+}
