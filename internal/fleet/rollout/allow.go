@@ -41,7 +41,11 @@ func position(open []*Rollout, id ID, lane string, c Change) string {
 		m := r.Members[id]
 		switch {
 		case m == nil || m.State == MemberLeft:
-			return fmt.Sprintf("it waits for the end of the rollout %s, which began before the target needed the change", r.ID)
+			why := fmt.Sprintf("it waits for the end of the rollout %s, which began before the target needed the change", r.ID)
+			if waits := r.Waits(); waits != "" {
+				why += " and " + waits
+			}
+			return why
 		case r.Phase != Active:
 			return r.stoppedText()
 		case m.Wave > r.Wave && r.Waits() != "":

@@ -53,7 +53,7 @@ type Gate struct {
 	ErrorLimit   int   `json:"error_limit,omitempty"`
 }
 
-// approvers describes the users who may approve.
+// approvers returns the names of the users and groups that may approve.
 func (g Gate) approvers() []string {
 	out := slices.Clone(g.Users)
 	for _, group := range g.Groups {

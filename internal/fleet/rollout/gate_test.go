@@ -49,6 +49,10 @@ func TestApprovals(t *testing.T) {
 	if !strings.Contains(why, "the current wave first waits for the approval of 1 of 2 users (board)") {
 		t.Error(why)
 	}
+	_, why = f.s.Allowed("other", "main", rollout.Change{Part: "web", Digest: "w2"})
+	if !strings.Contains(why, "needed the change and waits for the approval of 1 of 2 users (board)") {
+		t.Error(why)
+	}
 	f.gate(t, true, approve("bob"))
 	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.Completed })
 }

@@ -39,9 +39,8 @@ func (s *Session) onTarget(ctx context.Context, m Machine, fn func(executor.Exec
 	return fn(s.patient(r.remote))
 }
 
-// DecideAndDo opens the engine for deciding, which can refuse, and then does
-// what was decided. A refusal leaves nothing behind, not even an empty state
-// directory.
+// DecideAndDo opens the engine for a decision and then for its execution. If decide returns an error, nothing is
+// created, not even an empty state directory.
 func (s *Session) DecideAndDo(ctx context.Context, decide, do func(executor.Executor) error) error {
 	m, err := s.Machine()
 	if err != nil {

@@ -46,7 +46,7 @@ type Binary struct {
 	// Try runs another binary with the same arguments until it ends. When ctx ends, the process gets a
 	// signal, and later it is killed. The error describes its end.
 	Try func(ctx context.Context, file string) error
-	// Run runs a program and gives what it prints.
+	// Run runs a program and returns its output.
 	Run func(ctx context.Context, argv []string) ([]byte, error)
 }
 

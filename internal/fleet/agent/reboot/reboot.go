@@ -22,7 +22,7 @@
 //   - Withdrawal: if the file is removed, or its end has passed, the agent cancels the reboot and releases the slot.
 //   - Another owner: a FleetLock client with the same identity has the same slot. The first release frees it.
 //     If another lock limits reboots from now on, the agent releases its slot of the first lock.
-//   - Trust: a request, its directory and the parent of the directory must have the owner of /run, who is root. Other
+//   - Trust: a request, its directory and the parent of the directory must belong to root, like /run. Other
 //     users must have no access to the directory, and must not be able to write to the parent. Otherwise the host
 //     does not reboot.
 package reboot

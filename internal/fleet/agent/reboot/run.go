@@ -29,7 +29,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// turn does what is possible now, and returns the time until the next turn.
+// turn performs the next actions, and returns the time until the next call.
 func (k *Keeper) turn(ctx context.Context) (time.Duration, error) {
 	is, err := k.load()
 	if err != nil {

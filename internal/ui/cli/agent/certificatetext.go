@@ -16,7 +16,7 @@ type agentCertificate struct {
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	Dir   string   `json:"dir"`
-	// Is tells what it is: there, pending, revoked, or missing.
+	// Is is the state: there, pending, revoked, or missing.
 	Is     string `json:"is"`
 	Serial string `json:"serial,omitempty"`
 	Until  int64  `json:"until,omitempty"` // ns since 1970

@@ -51,7 +51,7 @@ func readBinary(ctx context.Context, s *cli.Printer, f upgradeFlags) (fleet.Bina
 	return p, p.Check()
 }
 
-// versionOf asks a program what it is.
+// versionOf returns the version that a program prints.
 func versionOf(ctx context.Context, s *cli.Printer, file string) (string, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {

@@ -77,7 +77,7 @@ func showJobs(s *cli.Printer, p document.JobPage) {
 	}
 }
 
-// ranText is how what was run ended on a target, in few words.
+// ranText describes the result of a command on a target briefly.
 func ranText(s *cli.Printer, a document.JobTarget) string {
 	r := a.Result
 	var out []string

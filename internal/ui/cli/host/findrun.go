@@ -107,7 +107,7 @@ func isHash(s string) bool {
 	return len(s) >= minHash && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-// errNothingApplied refuses what needs an applied list.
+// errNothingApplied is the error of commands that need an applied list.
 func errNothingApplied() error {
 	return cli.WithHint(errors.New("nothing is applied on this host"), "Apply something first: fettle apply")
 }

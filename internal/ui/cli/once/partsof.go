@@ -130,7 +130,7 @@ func partAction(s *cli.Printer, f RunningFlags, src *workspace.Source, l *part) 
 	return onAll(l.Action, found, l.on)
 }
 
-// mayHide refuses to hand what was typed as a secret to a parameter that is shown.
+// mayHide returns an error if a secret value would be passed to a parameter that is shown.
 func mayHide(a query.Action, secret []string) error {
 	for _, p := range a.Params {
 		if slices.Contains(secret, p.Name) && !p.Secret {
