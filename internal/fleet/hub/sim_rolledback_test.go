@@ -27,6 +27,7 @@ func (h *history) rolledBack(ctx context.Context, last *revision) {
 	}
 	h.rest(ctx)
 	_, err := h.orderRollback(ctx, h.any(), part, to.info.Commit)
+	ordered := err == nil
 	if err != nil && !strings.Contains(err.Error(), "no target has the module") {
 		h.fault("%v", err)
 	}
@@ -49,7 +50,7 @@ func (h *history) rolledBack(ctx context.Context, last *revision) {
 	h.rest(ctx)
 	for _, a := range h.live() {
 		h.convergedTo(ctx, a, func(p string) fleet.Bundle {
-			if a != pinned && (part == assign.AllParts || part == p || part == assign.RootPart && p == "") {
+			if ordered && a != pinned && (part == assign.AllParts || part == p || part == assign.RootPart && p == "") {
 				return to.bundle(p)
 			}
 			return last.bundle(p)
