@@ -55,6 +55,7 @@ func (w *writer) uses(list []query.Use) {
 	for _, u := range list {
 		w.text(u.Name)
 		w.text(u.Directory)
+		w.text(u.Version)
 		w.int(len(u.From))
 		for _, g := range u.From {
 			w.text(g.By)
@@ -65,6 +66,7 @@ func (w *writer) uses(list []query.Use) {
 			w.text(n.Name)
 			w.text(n.Directory)
 			w.text(n.Level)
+			w.text(n.Version)
 			w.bool(n.Layer)
 			w.text(n.By)
 			w.rng(n.Range)
@@ -121,13 +123,14 @@ func readTargets(r *reader) []query.Target {
 
 func (r *reader) uses() modules {
 	var out modules
-	for range r.count(5) {
-		u := query.Use{Name: r.text(), Directory: r.text()}
+	for range r.count(6) {
+		u := query.Use{Name: r.text(), Directory: r.text(), Version: r.text()}
 		for range r.count(8) {
 			u.From = append(u.From, source.Given{By: r.text(), Range: r.rng()})
 		}
-		for range r.count(12) {
-			n := query.Need{Name: r.text(), Directory: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
+		for range r.count(13) {
+			n := query.Need{Name: r.text(), Directory: r.text(), Level: r.text(), Version: r.text(), Layer: r.bool(),
+				By: r.text(), Range: r.rng()}
 			if r.err == nil && !slices.Contains(source.NeedLevels(), n.Level) {
 				r.fail("the level %q", n.Level)
 			}

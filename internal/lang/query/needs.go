@@ -20,6 +20,7 @@ import (
 type Use struct {
 	Name      string
 	Directory string
+	Version   string            // that it declares, or "" for none
 	From      []source.Given    // the levels that assign it, low to high
 	Needs     []Need            // by name
 	Exported  []source.Exported // its declared inputs from other targets, by name
@@ -29,6 +30,7 @@ type Use struct {
 type Need struct {
 	Name, Directory string
 	Level           string // one of NeedLevels
+	Version         string // the constraint on its version, or "" for none
 	// Layer is set if a level imposed the need; By is then that level.
 	Layer bool
 	By    string
@@ -125,8 +127,9 @@ func (x *resolver) ownNeeds(u *source.ModuleUse) {
 					"or remove the needs block.", u.Name, n.Name, syntax.Suggest(n.Name, others))
 		}
 		for _, f := range found {
+			fulfilled(x.prog, x.Reports, u, f, n.Version, n.VersionRange)
 			x.own[u] = append(x.own[u], ResolvedNeed{Need{Name: f.Name, Directory: f.Directory, Level: n.Level,
-				By: "module " + u.Name, Range: n.Range}, f})
+				Version: n.Version, By: "module " + u.Name, Range: n.Range}, f})
 		}
 	}
 }
@@ -274,7 +277,8 @@ func usedBy(p *source.Program, r *syntax.Reports, levels []*source.Level, shared
 	}
 	needs := NeedsOf(p, wrong, levels, uses, false)
 	for _, u := range uses {
-		x := Use{Name: u.Name, Directory: u.Directory, From: u.From}
+		body, _ := p.Module(u.Directory)
+		x := Use{Name: u.Name, Directory: u.Directory, Version: body.Version, From: u.From}
 		for _, n := range needs[u] {
 			x.Needs = append(x.Needs, n.Need)
 		}

@@ -45,8 +45,7 @@ func otherBlocks() []Block {
 		{Name: "module", Label: "name", Doc: "A module with parameters, or a second instance of a module.",
 			Attrs: moduleAttrs()},
 		{Name: "needs", Label: "module", Doc: "Another module of the same target that must be ready before this module.",
-			Attrs: []kind.Attr{
-				plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"), docAttr()}},
+			Attrs: needsAttrs()},
 		{Name: "output", Label: "name", Doc: "A value that a module or kind provides to its users.", Attrs: outputAttrs()},
 		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(),
 			Inside: []string{"validation"}},
@@ -93,6 +92,14 @@ func defaultAttr(doc string) kind.Attr {
 
 func varsAttr(doc string) kind.Attr {
 	return kind.Attr{Name: "vars", Type: mapping, Doc: doc}
+}
+
+func needsAttrs() []kind.Attr {
+	return []kind.Attr{
+		plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"),
+		plainText("version", "constraint on the version of the needed module, such as >= 1.4, < 2"),
+		docAttr(),
+	}
 }
 
 func dataAttr() kind.Attr {

@@ -71,7 +71,8 @@ func (p Part) title() string {
 func (p Part) top() Block {
 	switch p {
 	case Module:
-		return Block{Inside: append(moduleBlocks(), "action", "exported", "lookup", "needs", "output")}
+		return Block{Inside: append(moduleBlocks(), "action", "exported", "lookup", "needs", "output"),
+			Attrs: []kind.Attr{plainText("version", "version of the module, such as 1.4.0")}}
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}

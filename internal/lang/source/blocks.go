@@ -24,6 +24,9 @@ type Body struct {
 	Outputs   map[string]*Output
 	Actions   map[string]*Action
 	Needs     []*need // of a module
+	// Version is the version of a module, "" if it has none. VersionRange is its place.
+	Version      string
+	VersionRange diag.Range
 	// exported has the module's declared inputs from other targets.
 	Exported map[string]*Exported
 	Decls    []*Declaration // in the order of declaration
@@ -147,6 +150,9 @@ type Given struct {
 type need struct {
 	Name, Level string
 	Range       diag.Range
+	// Version is a constraint on the version of the module, "" for none. VersionRange is its place.
+	Version      string
+	VersionRange diag.Range
 }
 
 // Lookup is a declared query to a source outside of the repository. Its answer is stored in a

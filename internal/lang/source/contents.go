@@ -31,6 +31,8 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		ps.prog.Top.Merge = a
 	case ps.in == nil && ps.top && a.Name == "layer" && ps.prog.Top.Layer == nil:
 		ps.prog.Top.Layer = a
+	case ps.in == nil && !ps.top && a.Name == "version":
+		ps.version(a)
 	case ps.in != nil && a.Name == "main":
 		ps.in.main = ps.text(a.Expr, "main")
 	case ps.in != nil && a.Name == "description":
@@ -39,6 +41,8 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		known := []string{}
 		if ps.top {
 			known = append(known, "vars", "data", "merge", "layer")
+		} else if ps.in == nil {
+			known = append(known, "version")
 		}
 		ps.Errorf(syntax.RangeOf(a.NameRange), "Unexpected attribute",
 			"%q cannot be set here: write attributes inside a block.%s", a.Name, syntax.Suggest(a.Name, known))

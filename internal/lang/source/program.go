@@ -65,7 +65,7 @@ func (p *Program) Module(dir string) (*Body, diag.List) {
 	m, ok := p.modules[dir]
 	if !ok {
 		m.body, m.ds = p.parseDirectory(p.newDirectory(p.Tree, dir), false)
-		m.ds = p.WithLines(append(m.ds, p.vendored(dir)...))
+		m.ds = p.WithLines(append(m.ds, p.vendored(dir, m.body)...))
 		p.modules[dir] = m
 	}
 	for _, f := range m.body.Files {

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/semver"
 )
 
 // LockName is the file in a module's directory that names its origin, if the module is vendored.
@@ -112,8 +113,8 @@ func (l ModuleLock) Changed(now map[string]string) []string {
 	return syntax.SortedNames(differs)
 }
 
-// vendored checks a vendored module against its lock.
-func (p *Program) vendored(dir string) diag.List {
+// vendored checks a vendored module against its lock. Its tag is its version, if it declares none.
+func (p *Program) vendored(dir string, b *Body) diag.List {
 	l, err := ReadLock(p.Tree, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -122,6 +123,9 @@ func (p *Program) vendored(dir string) diag.List {
 	p.Record.used[at.File] = true
 	if err != nil {
 		return diag.List{diag.Errorf(at, "Bad module lock", "%s", syntax.Sentence(err))}
+	}
+	if b.Version == "" {
+		b.Version, b.VersionRange = semver.FromTag(l.Version), at
 	}
 	now, err := ModuleFiles(p.Tree, dir)
 	if err != nil {

@@ -19,6 +19,9 @@ func Sentence(err error) string {
 		return ""
 	}
 	s[0] = unicode.ToUpper(s[0])
+	if strings.HasSuffix(string(s), "?") {
+		return string(s)
+	}
 	return strings.TrimRight(string(s), ".") + "."
 }
 

@@ -62,7 +62,7 @@ func (k BodyKind) isBlock(key string) bool {
 	case TopBody:
 		return key != "vars" && key != "data" && key != "merge" && key != "layer"
 	case ModuleBody:
-		return true
+		return key != "version"
 	case defineBody:
 		return key != "main" && key != "description"
 	case blockBody:

@@ -113,7 +113,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {
 		add(name, r.unlabelled)
 	}
-	for _, name := range []string{"vars", "merge", "data", "layer"} {
+	for _, name := range []string{"vars", "merge", "data", "layer", "version"} {
 		add(name, r.attribute)
 	}
 	add("state", r.state)

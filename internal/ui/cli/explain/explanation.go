@@ -117,6 +117,7 @@ type ExplainDoc struct {
 type usedModuleDoc struct {
 	Module    string     `json:"module"`
 	Directory string     `json:"directory"`
+	Version   string     `json:"version,omitempty"` // that it declares
 	Target    string     `json:"target"`
 	Given     []givenDoc `json:"given_by"`
 	Needs     []needDoc  `json:"needs,omitempty"`
@@ -133,10 +134,11 @@ type givenDoc struct {
 
 // needDoc is a need, with the module at its other end.
 type needDoc struct {
-	Module string `json:"module"`
-	Level  string `json:"level"`
-	Layer  string `json:"layer,omitempty"` // the level that imposes it
-	Source string `json:"source"`
+	Module  string `json:"module"`
+	Level   string `json:"level"`
+	Version string `json:"version,omitempty"` // the constraint on its version
+	Layer   string `json:"layer,omitempty"`   // the level that imposes it
+	Source  string `json:"source"`
 }
 
 // phaseDoc is one of several states that the repository wants of an address.

@@ -64,12 +64,13 @@ func showModules(s *cli.Printer, t query.Target, name string) error {
 }
 
 func usedModule(t query.Target, u query.Use) usedModuleDoc {
-	d := usedModuleDoc{Module: u.Name, Directory: u.Directory, Target: t.Name, Given: []givenDoc{}, Errors: t.Errors}
+	d := usedModuleDoc{Module: u.Name, Directory: u.Directory, Version: u.Version, Target: t.Name,
+		Given: []givenDoc{}, Errors: t.Errors}
 	for _, g := range u.From {
 		d.Given = append(d.Given, givenDoc{g.By, cli.PlaceText(g.Range)})
 	}
 	need := func(module string, n query.Need) needDoc {
-		out := needDoc{Module: module, Level: n.Level, Source: cli.PlaceText(n.Range)}
+		out := needDoc{Module: module, Level: n.Level, Version: n.Version, Source: cli.PlaceText(n.Range)}
 		if n.Layer {
 			out.Layer = n.By
 		}
@@ -96,6 +97,7 @@ func showModule(s *cli.Printer, d usedModuleDoc) {
 	}
 	s.Style().Pairs(s.App.Stdout, []render.Pair{
 		{Name: "  directory", Value: d.Directory},
+		{Name: "  version", Value: d.Version},
 		{Name: "  given by", Value: strings.Join(given, "\n")},
 		{Name: "  needs", Value: needsText(d.Needs)},
 		{Name: "  needed by", Value: needsText(d.NeededBy)},
@@ -107,6 +109,9 @@ func needsText(list []needDoc) string {
 	var out []string
 	for _, n := range list {
 		how := n.Level
+		if n.Version != "" {
+			how += ", version " + n.Version
+		}
 		if n.Layer != "" {
 			how += ", a layer of the " + n.Layer
 		}
