@@ -80,6 +80,7 @@ func (o *output) String() string {
 
 // child is the process of a hub.
 type child struct {
+	*one
 	*exec.Cmd
 	said  output
 	ended chan struct{}
@@ -88,31 +89,50 @@ type child struct {
 // joinApart creates another hub of the fleet, and runs it as a process.
 func (w *several) joinApart(name string) *child {
 	w.t.Helper()
-	if _, err := w.joined(name); err != nil {
+	api, err := w.joined(name)
+	if err != nil {
 		w.t.Fatal(name, err, w.hubs[0].warn)
 	}
-	o := &one{w: w, name: name}
-	text, err := json.Marshal(childHub{Dir: o.dir(), Socket: o.socket()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	c := &child{Cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
-	c.Env = append(os.Environ(), childEnv+"="+string(text))
-	c.Stdout, c.Stderr = &c.said, &c.said
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	go func() { defer close(c.ended); _ = c.Wait() }()
+	c := &child{one: &one{w: w, name: name, api: api}}
+	c.begin()
 	w.t.Cleanup(func() {
-		_ = c.Process.Kill()
-		<-c.ended
+		c.kill()
 		if w.t.Failed() {
 			w.t.Log(name, "said:\n", c.said.String())
 		}
 	})
-	until(w.t, name+" is ready", func() (string, bool) { s := c.said.String(); return s, strings.Contains(s, "ready\n") })
 	return c
+}
+
+// begin starts the process.
+func (c *child) begin() {
+	t := c.w.t
+	t.Helper()
+	text, err := json.Marshal(childHub{Dir: c.dir(), Socket: c.socket()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(c.socket()) // of a process that was killed
+	cmd, ended := exec.Command(os.Args[0]), make(chan struct{})
+	c.Cmd, c.ended = cmd, ended
+	c.Env = append(os.Environ(), childEnv+"="+string(text))
+	c.Stdout, c.Stderr = &c.said, &c.said
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	before := strings.Count(c.said.String(), "ready\n")
+	if err := c.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	until(t, c.name+" is ready", func() (string, bool) {
+		s := c.said.String()
+		return s, strings.Count(s, "ready\n") > before
+	})
+}
+
+// kill ends the process at once.
+func (c *child) kill() {
+	_ = c.Process.Kill()
+	<-c.ended
 }
 
 // freeze stops the process, as the kernel does with a signal: its connections stay open.
@@ -126,6 +146,14 @@ func (c *child) freeze(t *testing.T) {
 		_, state, _ := strings.Cut(string(text), ") ")
 		return state, err == nil && strings.HasPrefix(state, "T")
 	})
+}
+
+// thaw continues a stopped process.
+func (c *child) thaw(t *testing.T) {
+	t.Helper()
+	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Two of three hubs hang, and the third answers each route of the table. Connections to a hanging

@@ -236,10 +236,10 @@ func TestSeveralHubs(t *testing.T) {
 	w.hubs[0].must("POST", "/v1/requests/policy", rule, &document.Done{})
 	before := web.gets("a.example.org")
 	leader := w.leader()
+	slots := w.contend(20)
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})
 	leader.stop()
-	began := time.Now()
-	two := w.assigned(id2, link2, again)
+	began, two := time.Now(), w.assigned(id2, link2, again)
 	t.Logf("generation %d of %d after %s without %s", two.Generation, two.Epoch, time.Since(began).Round(time.Millisecond), leader.name)
 	// The remaining hubs issue certificates of services, and list those of the stopped hub.
 	web.gets("b.example.org")
@@ -261,6 +261,7 @@ func TestSeveralHubs(t *testing.T) {
 			})
 		}
 	}
+	slots.end()
 	if os.Getenv("FETTLE_LONG") == "" {
 		w.retireWithoutMost(leader)
 		return

@@ -3,97 +3,41 @@ package locks
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	"github.com/anishathalye/porcupine"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/coordination"
+	"fettle.dev/fettle/internal/fleet/hub/locks/lockstest"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
-// request is a request of an owner, and result its answer.
-type request struct {
-	owner   string
-	release bool
-	observe bool // the result is the list of all owners
-}
-
-type result string
-
-const (
-	granted result = "granted"
-	full    result = "full"
-	unknown result = "unknown" // no answer: the request may have an effect, now or later
-)
-
-// slotModel is a semaphore without time. It knows nothing of the code: a state is a sorted list of owners.
-func slotModel(slots int, spurious bool) porcupine.Model {
-	next := func(state, in, out any) (to []any) {
-		owners, r := strings.Fields(state.(string)), in.(request)
-		holds := slices.Contains(owners, r.owner)
-		without := slices.DeleteFunc(slices.Clone(owners), func(o string) bool { return o == r.owner })
-		with := append(slices.Clone(without), r.owner)
-		slices.Sort(with)
-		if out == unknown || out == full && (spurious || len(without) >= slots && !holds) {
-			to = append(to, state)
-		}
-		switch {
-		case r.observe && out.(result) == result(state.(string)):
-			to = append(to, state)
-		case r.observe, out == full:
-		case r.release:
-			to = append(to, strings.Join(without, " "))
-		case holds || len(owners) < slots:
-			to = append(to, strings.Join(with, " "))
-		}
-		return to
-	}
-	m := porcupine.NondeterministicModel{Init: func() []any { return []any{""} }, Step: next,
-		Equal:             func(a, b any) bool { return a == b },
-		DescribeOperation: func(in, out any) string { return fmt.Sprint(in, " ", out) }}
-	return m.ToModel()
-}
-
 // clients sends concurrent requests of several owners through several hubs, and returns the history.
-func clients(hubs []*Locks, owners, steps int, seed uint64) []porcupine.Operation {
-	var mu sync.Mutex
-	var all []porcupine.Operation
+func clients(hubs []*Locks, owners, steps int, seed uint64) *lockstest.History {
 	var g sync.WaitGroup
-	var clock atomic.Int64
+	var h lockstest.History
 	for i := range owners {
 		g.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			for range steps {
-				r := request{owner: fmt.Sprint("host", i), release: random.IntN(2) == 0}
-				op := porcupine.Operation{ClientId: i, Input: r, Call: clock.Add(1)}
-				op.Output = send(hubs[random.IntN(len(hubs))], r)
-				op.Return = clock.Add(1)
-				if op.Output == unknown {
-					op.Return = math.MaxInt64
-				}
-				mu.Lock()
-				all = append(all, op)
-				mu.Unlock()
+				r := lockstest.Request{Owner: fmt.Sprint("host", i), Release: random.IntN(2) == 0}
+				hub := hubs[random.IntN(len(hubs))]
+				h.Do(i, r, func() lockstest.Result { return send(hub, r) })
 			}
 		})
 	}
 	g.Wait()
-	return append(all, porcupine.Operation{ClientId: owners, Input: request{observe: true}, Call: clock.Add(1),
-		Output: holders(hubs[0]), Return: clock.Add(1)})
+	h.Do(owners, lockstest.Request{Observe: true}, func() lockstest.Result { return holders(hubs[0]) })
+	return &h
 }
 
 // holders returns the sorted owners in the store, when it has all late writes.
-func holders(s *Locks) result {
+func holders(s *Locks) lockstest.Result {
 	if u, ok := s.Records.Locks.Store.(*uncertain); ok {
 		u.late.Wait()
 		s = &Locks{Config: Config{Records: &records.Table{}}}
@@ -101,49 +45,33 @@ func holders(s *Locks) result {
 	}
 	state, _, err := s.read(background, "reboots")
 	if err != nil {
-		return result("error: " + err.Error())
+		return lockstest.Result("error: " + err.Error())
 	}
 	var out []string
 	for _, h := range state.Holders {
 		out = append(out, h.Owner)
 	}
 	slices.Sort(out)
-	return result(strings.Join(out, " "))
+	return lockstest.Result(strings.Join(out, " "))
 }
 
-func send(s *Locks, r request) result {
+func send(s *Locks, r lockstest.Request) lockstest.Result {
 	var err error
-	if r.release {
-		err = s.Release(background, "reboots", r.owner, "", "")
+	if r.Release {
+		err = s.Release(background, "reboots", r.Owner, "", "")
 	} else {
-		_, err = s.Acquire(background, "reboots", r.owner)
+		_, err = s.Acquire(background, "reboots", r.Owner)
 	}
 	refused := (*RefusedError)(nil)
 	switch {
 	case err == nil:
-		return granted
+		return lockstest.Granted
 	case errors.As(err, &refused) && refused.Refused == coordination.Full:
-		return full
+		return lockstest.Full
 	case errors.Is(err, fleet.ErrNoAnswer):
-		return unknown
+		return lockstest.Unknown
 	}
-	return result("error: " + err.Error())
-}
-
-// judged fails unless an order of the operations explains their results.
-func judged(t *testing.T, m porcupine.Model, all []porcupine.Operation) {
-	t.Helper()
-	counts := map[result]int{}
-	for _, op := range all {
-		counts[op.Output.(result)]++
-	}
-	t.Logf("%v", counts)
-	if got := porcupine.CheckOperationsTimeout(m, all, time.Minute); got != porcupine.Ok {
-		for _, op := range all {
-			t.Logf("%d to %d: %v %v", op.Call, op.Return, op.Input, op.Output)
-		}
-		t.Errorf("the history is %s: no order of the requests explains the answers", got)
-	}
+	return lockstest.Result("error: " + err.Error())
 }
 
 // TestLinearizable: several hubs over one store are one lock.
@@ -152,7 +80,7 @@ func TestLinearizable(t *testing.T) {
 		store := bustest.NewStore()
 		hubs := []*Locks{hubOver(t, store), hubOver(t, store), hubOver(t, store)}
 		declare(t, hubs[0], reboots(2))
-		judged(t, slotModel(2, false), clients(hubs, 5, 12, seed))
+		clients(hubs, 5, 12, seed).Check(t, lockstest.Model(2, false))
 	}
 }
 
@@ -160,7 +88,7 @@ func TestLinearizable(t *testing.T) {
 // wrong, but a grant never.
 func TestLinearizableWithFaults(t *testing.T) {
 	for seed := range uint64(100) {
-		var all []porcupine.Operation
+		var all *lockstest.History
 		synctest.Test(t, func(t *testing.T) {
 			store := bustest.NewStore()
 			declare(t, hubOver(t, store), reboots(2))
@@ -172,7 +100,7 @@ func TestLinearizableWithFaults(t *testing.T) {
 			}
 			all = clients(hubs, 5, 10, seed)
 		})
-		judged(t, slotModel(2, true), all)
+		all.Check(t, lockstest.Model(2, true))
 	}
 }
 
@@ -185,5 +113,5 @@ func TestLinearizableOnTheRealStore(t *testing.T) {
 	}
 	hubs := []*Locks{hubOver(t, store), hubOver(t, store)}
 	declare(t, hubs[0], reboots(2))
-	judged(t, slotModel(2, false), clients(hubs, 6, 25, 1))
+	clients(hubs, 6, 25, 1).Check(t, lockstest.Model(2, false))
 }
