@@ -19,6 +19,9 @@ const maxRebootRequest = 1 << 10
 type RebootRequest struct {
 	Action RebootAction `json:"action"`
 	Lock   string       `json:"lock,omitempty"` // of RebootAcquire and RebootRelease
+	// Token limits a RebootRelease to the slot with this token, so that a delayed request cannot release a later slot
+	// of the target; 0 means any.
+	Token uint64 `json:"token,omitempty"`
 }
 
 // RebootSlot is the answer to a RebootRequest.
@@ -27,6 +30,7 @@ type RebootSlot struct {
 	// If it is not the lock of the request, nothing was acquired.
 	Lock    string `json:"lock,omitempty"`
 	Granted bool   `json:"granted,omitempty"`
+	Token   uint64 `json:"token,omitempty"`    // of a granted slot
 	Lease   int64  `json:"lease_ns,omitempty"` // of a granted slot, from the request on
 	// Why is the reason for which no slot is granted now, for display.
 	Why string `json:"why,omitempty"`

@@ -43,6 +43,7 @@ type contender struct {
 	name   string
 	id     *pki.Identity
 	link   *bus.Link // nil: FleetLock
+	token  uint64    // of the slot; only agents use it
 	client http.Client
 	random *rand.Rand
 }
@@ -173,7 +174,7 @@ func (h *contender) do(release bool) lockstest.Result {
 func (h *contender) overLink(ctx context.Context, release bool) lockstest.Result {
 	r := fleet.RebootRequest{Action: fleet.RebootAcquire, Lock: "reboots"}
 	if release {
-		r.Action = fleet.RebootRelease
+		r.Action, r.Token = fleet.RebootRelease, h.token
 	}
 	body, err := json.Marshal(r)
 	if err == nil {
@@ -183,6 +184,7 @@ func (h *contender) overLink(ctx context.Context, release bool) lockstest.Result
 	if err == nil {
 		err = json.Unmarshal(body, &slot)
 	}
+	h.token = slot.Token
 	switch {
 	case err != nil && (strings.Contains(err.Error(), "more than half") || strings.Contains(err.Error(), "more than 20")):
 		return lockstest.Refused

@@ -106,6 +106,11 @@ func (k *Keeper) pursue(ctx context.Context, is kept, r request) (time.Duration,
 		}
 	}
 	slot, err := k.Ask(ctx, fleet.RebootRequest{Action: fleet.RebootAcquire, Lock: is.Holds})
+	if err != nil || slot.Granted {
+		if err := k.remember(&is, slot.Token); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case err != nil:
 		return k.unanswered(ctx, is, err)
@@ -113,7 +118,7 @@ func (k *Keeper) pursue(ctx context.Context, is kept, r request) (time.Duration,
 		return k.replaced(ctx, is, slot.Lock)
 	case slot.Lock != "" && !slot.Granted:
 		k.cancel(ctx, is)
-		is.Holds, is.Boot, is.Scheduled = "", "", false
+		is.free()
 		return againEvery, errors.Join(k.save(is), k.tell("the reboot "+slot.Why))
 	}
 	k.expires = k.Now().Add(time.Duration(slot.Lease))
@@ -126,11 +131,11 @@ func (k *Keeper) pursue(ctx context.Context, is kept, r request) (time.Duration,
 // replaced releases the slot of a lock that no longer limits reboots. The next turn acquires a slot of the other lock.
 func (k *Keeper) replaced(ctx context.Context, is kept, lock string) (time.Duration, error) {
 	if is.Holds != "" {
-		if _, err := k.Ask(ctx, fleet.RebootRequest{Action: fleet.RebootRelease, Lock: is.Holds}); err != nil {
+		if _, err := k.Ask(ctx, is.releasing()); err != nil {
 			return k.unanswered(ctx, is, err)
 		}
 	}
-	is.Lock, is.Holds, is.Boot = lock, lock, k.Boot
+	is.Lock, is.Holds, is.Boot, is.Token = lock, lock, k.Boot, 0
 	return lookEvery, k.save(is)
 }
 

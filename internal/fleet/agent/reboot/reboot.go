@@ -82,6 +82,8 @@ type kept struct {
 	// Holds is the lock of which the host may hold a slot. Boot is the boot in which it was requested.
 	Holds string `json:"holds,omitempty"`
 	Boot  string `json:"boot,omitempty"`
+	// Token is the token of the slot; 0 means that it is unknown.
+	Token uint64 `json:"token,omitempty"`
 	// Scheduled means that a reboot with the slot may be scheduled.
 	Scheduled bool `json:"scheduled,omitempty"`
 }
@@ -107,10 +109,10 @@ func (k *Keeper) release(ctx context.Context, is kept) (time.Duration, error) {
 	if is.Holds == "" {
 		return lookEvery, k.tell("")
 	}
-	if _, err := k.Ask(ctx, fleet.RebootRequest{Action: fleet.RebootRelease, Lock: is.Holds}); err != nil {
+	if _, err := k.Ask(ctx, is.releasing()); err != nil {
 		return againEvery, k.tell("the host could not yet release its slot of the lock " + is.Holds + ": " + err.Error())
 	}
-	is.Holds, is.Boot, is.Scheduled = "", "", false
+	is.free()
 	if err := k.save(is); err != nil {
 		return 0, err
 	}
@@ -132,6 +134,24 @@ func (k *Keeper) tell(text string) error {
 		k.told = text
 	}
 	return err
+}
+
+// free forgets the slot.
+func (is *kept) free() { is.Holds, is.Boot, is.Token, is.Scheduled = "", "", 0, false }
+
+// releasing returns the request that releases the slot.
+func (is *kept) releasing() fleet.RebootRequest {
+	return fleet.RebootRequest{Action: fleet.RebootRelease, Lock: is.Holds, Token: is.Token}
+}
+
+// remember stores the token of the slot. After a request without an answer it is 0, because the hub may have granted
+// another slot.
+func (k *Keeper) remember(is *kept, token uint64) error {
+	if is.Token == token {
+		return nil
+	}
+	is.Token = token
+	return k.save(*is)
 }
 
 func (k *Keeper) load() (is kept, err error) {

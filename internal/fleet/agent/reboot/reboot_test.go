@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ type rig struct {
 	now    time.Time
 	lock   string // "": no lock for reboots
 	owner  string
+	token  uint64
 	away   bool // no hub answers
 	lost   bool // the hub grants a slot, and the answer is lost
 	closed string
@@ -53,17 +55,20 @@ func (r *rig) ask(_ context.Context, q fleet.RebootRequest) (fleet.RebootSlot, e
 	switch {
 	case r.away:
 		return fleet.RebootSlot{}, fleet.ErrNoHub
-	case q.Action == fleet.RebootRelease && r.owner == "self":
+	case q.Action == fleet.RebootRelease && r.owner == "self" && (q.Token == 0 || q.Token == r.token):
 		r.owner = ""
 	case q.Action != fleet.RebootAcquire || r.lock == "" || q.Lock != r.lock:
 	case r.owner != "" && r.owner != "self":
 		return fleet.RebootSlot{Lock: r.lock, Why: "waits for a slot of the lock reboots, held by " + r.owner}, nil
 	default:
+		if r.owner == "" {
+			r.token++
+		}
 		r.owner = "self"
 		if r.lost {
 			return fleet.RebootSlot{}, fleet.ErrNoHub
 		}
-		return fleet.RebootSlot{Lock: r.lock, Granted: true, Lease: int64(10 * time.Minute)}, nil
+		return fleet.RebootSlot{Lock: r.lock, Granted: true, Token: r.token, Lease: int64(10 * time.Minute)}, nil
 	}
 	return fleet.RebootSlot{Lock: r.lock}, nil
 }
@@ -307,4 +312,32 @@ func TestWindows(t *testing.T) {
 	r.turns(1, "shutdown -c", "", "")
 	r.write(CommandRequest, "0")
 	r.turns(1, "systemctl reboot", "self", "reboots in")
+}
+
+// TestTokens: a host releases the slot of its last grant. If the answer was lost, it does not know the token, and
+// releases any slot.
+func TestTokens(t *testing.T) {
+	r := newRig(t)
+	sent := []uint64{}
+	ask := r.Ask
+	r.Ask = func(ctx context.Context, q fleet.RebootRequest) (fleet.RebootSlot, error) {
+		if q.Action == fleet.RebootRelease {
+			sent = append(sent, q.Token)
+		}
+		return ask(ctx, q)
+	}
+	r.turns(1, "", "", "")
+	for i := range 2 {
+		r.write("state-kernel", "5")
+		r.turns(1, "shutdown -r +5", "self", "reboots in")
+		if i == 1 { // an operator released the slot, and the answer to the next request is lost
+			r.owner, r.lost = "", true
+			r.turns(1, "", "self", "reboots in")
+		}
+		r.remove("state-kernel")
+		r.turns(1, "shutdown -c", "", "")
+	}
+	if !slices.Equal(sent, []uint64{1, 0}) {
+		t.Errorf("released with the tokens %v", sent)
+	}
 }

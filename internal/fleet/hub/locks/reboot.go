@@ -32,7 +32,8 @@ func (s *Locks) OnReboot(ctx context.Context, from fleet.TargetID, body []byte) 
 	answer := fleet.RebootSlot{Lock: s.rebootLock()}
 	switch {
 	case r.Action == fleet.RebootRelease:
-		if err = s.Release(ctx, r.Lock, string(from), "", ""); errors.Is(err, ErrUnknown) {
+		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token}
+		if _, _, err = s.decide(ctx, r.Lock, e, order{}); errors.Is(err, ErrUnknown) {
 			err = nil // the repository no longer declares the lock, and its last slot was released
 		}
 	case r.Action == fleet.RebootAcquire && answer.Lock != "" && r.Lock == answer.Lock:
@@ -66,7 +67,7 @@ func (s *Locks) slotForReboot(ctx context.Context, lock, owner string) (fleet.Re
 	case err != nil:
 		return out, err
 	default:
-		out.Granted, out.Lease = true, (h.Expires-h.Renewed)*1e6
+		out.Granted, out.Token, out.Lease = true, h.Token, (h.Expires-h.Renewed)*1e6
 	}
 	return out, nil
 }
