@@ -14,11 +14,10 @@ func (s *Store) EnsureBallast() error {
 	if s.opts.Ballast <= 0 {
 		return nil
 	}
-	st, err := s.fs.Lstat("/ballast")
-	if err == nil && st.Type == image.Regular && st.Size >= s.opts.Ballast {
-		return nil
-	}
-	if err == nil {
+	if st, err := s.fs.Lstat("/ballast"); err == nil {
+		if st.Type == image.Regular && st.Size >= s.opts.Ballast {
+			return nil
+		}
 		if err := s.fs.Remove("/ballast"); err != nil {
 			return err
 		}

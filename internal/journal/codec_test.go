@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"fettle.dev/fettle/internal/journal"
@@ -24,5 +25,24 @@ func TestStepsKeepTheirText(t *testing.T) {
 	check(t, journal.Unmarshal(b, &back))
 	if line := back.Step.Get("line"); back.Path != in.Path || line != "\x80 \U0010ff80" || !back.Step.Same(in.Step) {
 		t.Errorf("read %q %q %q", back.Path, line, back.Step)
+	}
+}
+
+// TestReadable: a value is copied only if JSON would change its strings, or if they look like the text of Marshal.
+func TestReadable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":        "plain",
+		"caf\xe9":      "caf\U0010ffe9",
+		"a \U0010ffe9": "a \U0010fff4\U0010ff8f\U0010ffbf\U0010ffa9",
+	} {
+		b := must(json.Marshal(in))(t)
+		if got := journal.Readable(in, b); got != want {
+			t.Errorf("%q is readable as %q, want %q", in, got, want)
+		}
+		var back string
+		check(t, journal.Unmarshal(must(json.Marshal(want))(t), &back))
+		if back != in {
+			t.Errorf("%q comes back as %q", in, back)
+		}
 	}
 }

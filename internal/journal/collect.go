@@ -98,12 +98,26 @@ func (s *Store) keptRuns(keep Retention) (journals, states map[int]bool, err err
 			}
 		}
 	}
-	for run := range states {
-		if _, err := s.readState(run); errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
-			journals[run] = true // which it can be made from
-		}
+	if err := s.keepForStates(journals, states); err != nil {
+		return nil, nil, err
 	}
 	return journals, states, s.keepLast(journals)
+}
+
+// keepForStates keeps the journals of states that cannot be used, because they can be created again from them.
+func (s *Store) keepForStates(journals, states map[int]bool) error {
+	for run := range states {
+		_, err := s.readState(run)
+		var unknown *StepError
+		switch {
+		case err == nil:
+		case errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &unknown):
+			journals[run] = true
+		default:
+			return fmt.Errorf("cannot determine whether the journal of run %d is still needed: %w", run, err)
+		}
+	}
+	return nil
 }
 
 // keepLast keeps the newest journal file even when its run never began.

@@ -219,3 +219,19 @@ func TestCollectLeavesFreshObjects(t *testing.T) {
 	must(s.Collect(journal.Retention{Runs: 1}))(t)
 	check(t, s.Verify(digest))
 }
+
+// TestPutAfterCollect: collected content is stored again when it is put again by the same process.
+func TestPutAfterCollect(t *testing.T) {
+	fsys, _, packed := readWorld(t)
+	s := open(t, fsys)
+	check(t, errors.Join(s.Disarm(), endUndone(s)))
+	s.Pack(true)
+	check(t, errors.Join(s.Verify(packed), putAll("loose", string(packedText(3)))(s), collect(s)))
+	if s.Verify(packed) == nil {
+		t.Fatal("nothing was collected")
+	}
+	check(t, putAll("loose", string(packedText(3)))(s))
+	for _, text := range []string{"loose", string(packedText(3))} {
+		check(t, open(t, fsys).Verify(journal.DigestOf([]byte(text))))
+	}
+}

@@ -78,13 +78,16 @@ func (s *CommandLog) BeginCommand(c Command) (Command, error) {
 // commandDirectory creates the directory of commands if it is missing, and lists it.
 func (s *CommandLog) commandDirectory() ([]int, error) {
 	there, err := host.Exists(s.fs, "/commands")
-	if err == nil && !there {
+	if err != nil {
+		return nil, err
+	}
+	if !there {
 		if err = s.fs.Mkdir("/commands", 0o700); err == nil {
 			err = s.fs.SyncDir("/")
 		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
 	}
 	return s.numbers("/commands", ".json")
 }

@@ -219,7 +219,7 @@ func (s *scanner) image() *image.Image {
 	}
 	n := balanced(s.rest)
 	img := &image.Image{}
-	if n == 0 || img.UnmarshalJSON([]byte(s.rest[:n])) != nil { // the text has no escapes of Marshal
+	if img.UnmarshalJSON([]byte(s.rest[:n])) != nil { // the text has no escapes of Marshal
 		s.bad = true
 		return nil
 	}

@@ -31,10 +31,9 @@ func (s *States) RepairState() ([]string, error) {
 func (s *States) repairStateLate() error {
 	pointed, perr := s.pointed()
 	run, err := s.inForce(func(string, ...any) {})
-	if err != nil || perr == nil && pointed == run {
-		return err
+	if err == nil && (perr != nil || pointed != run) {
+		_, err = s.RepairState()
 	}
-	_, err = s.RepairState()
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"fettle.dev/fettle/internal/image"
 )
@@ -206,7 +208,7 @@ func (s *Objects) syncPending() error {
 	}
 	dirs := map[string]bool{}
 	loose := make([]string, 0, len(s.pending))
-	for digest := range s.pending {
+	for _, digest := range slices.Sorted(maps.Keys(s.pending)) {
 		pl, inPack := s.packs.at[digest]
 		if !inPack {
 			loose = append(loose, digest)
@@ -225,7 +227,7 @@ func (s *Objects) syncPending() error {
 		dirs[objectDir(digest)] = true
 	}
 	unrooted := false
-	for d := range dirs {
+	for _, d := range slices.Sorted(maps.Keys(dirs)) {
 		if err := s.fs.SyncDir(d); err != nil {
 			return err
 		}

@@ -86,12 +86,17 @@ func (s *Objects) DropPartial(digest string) {
 // dropPartials removes every beginning that is kept.
 func (s *Objects) dropPartials() error {
 	names, err := s.fs.ReadDir("/objects")
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
-		if p := "/objects/" + name; err == nil && strings.HasPrefix(p, partialPrefix) {
-			err = s.fs.Remove(p)
+		if p := "/objects/" + name; strings.HasPrefix(p, partialPrefix) {
+			if err := s.fs.Remove(p); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return nil
 }
 
 // brokeOff stores the received content after r failed with err. If that is not possible, it removes

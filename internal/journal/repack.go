@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -81,8 +82,11 @@ func (s *Objects) rewrite(from []int, dead map[string]bool) error {
 	slices.Sort(move)
 	for _, digest := range move {
 		r, ok, err := s.openPacked(digest)
-		if err != nil || !ok {
+		if err != nil {
 			return err
+		}
+		if !ok {
+			return fmt.Errorf("cannot pack object %s again: it is in no pack", digest)
 		}
 		b, err := io.ReadAll(r)
 		if err != nil {
