@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -325,6 +326,12 @@ func told(t *testing.T, fsys host.FS) string {
 	ask := func(name string, v any, err error) { fmt.Fprintf(&out, "  %s: %+v %v\n", name, v, err) }
 	st, err := s.State()
 	ask("state", st, err)
+	for run := range 4 {
+		st, err := s.StateAt(run)
+		ask(fmt.Sprint("state ", run), st.Run, err)
+	}
+	_, err = s.Key("missing")
+	ask("a missing key", errors.Is(err, fs.ErrNotExist), nil)
 	runs, err := s.Runs()
 	ask("runs", runs, err)
 	frozen, err := s.Frozen()
