@@ -35,9 +35,6 @@ func planAndSave(s *cli.Session, c *cobra.Command, f PlanFlags) error {
 	return err
 }
 
-// loadPlan opens the saved plan of one target.
-func loadPlan(path string) (*savedplan.Plan, error) { return savedplan.Load(path) }
-
 // applySavedMany applies exactly the plans of a directory, each on its target, or only on the targets
 // that -t selects.
 func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path string) error {
@@ -82,4 +79,37 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 // stale refuses a saved plan that would no longer have the planned result.
 func stale() error {
 	return fmt.Errorf("%w: this host or its applied state has changed since", executor.ErrStale)
+}
+
+func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Options, file string) error {
+	saved, err := savedplan.Load(file)
+	if err != nil {
+		return err
+	}
+	defer saved.Close()
+	req := saved.Request
+	if s.Target != "" && s.Target != req.Target {
+		return cli.Refuse("Create a plan for it: fettle plan -t "+s.Target+" -o "+file,
+			fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
+	}
+	if saved.Far {
+		if err := reconnect(ctx, s, req.Target); err != nil {
+			return err
+		}
+	}
+	req.Diffs, req.Verify, o.Exact = f.Wants(s.Printer), req.Verify || f.Verify, true
+	req.Adopt = req.Adopt || s.Adopt
+	return ApplyRequest(ctx, s, req, saved.Digest, f.RunFlags, o)
+}
+
+// reconnect reaches the other machine for which a plan was saved. It is never done on
+// this one in its place, which may well look alike.
+func reconnect(ctx context.Context, s *cli.Session, target string) error {
+	s.Target = target
+	r, err := s.Connected(ctx, target)
+	if err == nil && r.Here && !cli.IsThisHost(s.Printer, target) {
+		err = cli.Refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST",
+			fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
+	}
+	return err
 }
