@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
 	acl apt-utils attr btrfs-progs ca-certificates dbus e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
-	nftables openssh-client openssh-server openssl strace systemd-container util-linux xfsprogs zstd
+	nftables openssh-client openssh-server openssl prometheus strace systemd-container util-linux xfsprogs zstd
 )
 
 command -v apt-get >/dev/null || {
@@ -17,14 +17,16 @@ for package in "${packages[@]}"; do
 	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
 	[[ $status == installed ]] || missing+=("$package")
 done
-# Tests start servers of SSH of their own: the machine gets the program, and serves nobody.
-if [[ " ${missing[*]} " == *" openssh-server "* ]]; then
-	echo "setup: masking ssh.service and ssh.socket; to serve SSH: systemctl unmask ssh.service ssh.socket"
+# Tests start servers of their own: the machine gets the programs, and serves nobody.
+mask() {
+	echo "setup: masking $*; to start them: systemctl unmask $*"
 	mkdir -p /etc/systemd/system
-	for unit in ssh.service ssh.socket; do
+	for unit in "$@"; do
 		[[ -e /etc/systemd/system/$unit ]] || ln -s /dev/null "/etc/systemd/system/$unit"
 	done
-fi
+}
+[[ " ${missing[*]} " != *" openssh-server "* ]] || mask ssh.service ssh.socket
+[[ " ${missing[*]} " != *" prometheus "* ]] || mask prometheus.service
 if ((${#missing[@]})); then
 	echo "setup: installing ${missing[*]}"
 	export DEBIAN_FRONTEND=noninteractive
