@@ -29,6 +29,8 @@ type RolloutPlan struct {
 	AtOnce   []PlannedTargets `json:"at_once"`
 	// Waiting lists targets that would not get a change now, with the reason.
 	Waiting []PlannedTargets `json:"waiting"`
+	// StrategyChanges are the strategies that targets would use after they have this content.
+	StrategyChanges []PlannedStrategyChange `json:"strategy_changes,omitempty"`
 	// Needs are the dependencies of the changed modules.
 	Needs []PlannedNeed `json:"needs"`
 }
@@ -78,6 +80,14 @@ type PlannedSuperseded struct {
 type PlannedTargets struct {
 	Reason  string   `json:"reason"`
 	Parts   []string `json:"parts,omitempty"`
+	Targets []string `json:"targets"` // names, sorted
+}
+
+// PlannedStrategyChange is another strategy for targets. Until they have the planned content, and no open rollout has
+// them as members, their present strategy counts.
+type PlannedStrategyChange struct {
+	From    string   `json:"from"`
+	To      string   `json:"to"`
 	Targets []string `json:"targets"` // names, sorted
 }
 

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
 
@@ -52,6 +53,12 @@ func TestCommitThatSelectsAtOnce(t *testing.T) {
 		t.Errorf("a bad commit: %+v", d.Rollout)
 	}
 	healthy.Store("")
+	p := w.preview(selecting("good"), "web1", "web2", "web3", "web4")
+	want := []document.PlannedStrategyChange{{From: "careful-test", To: "at-once",
+		Targets: []string{"web1", "web2", "web3", "web4"}}}
+	if len(p.Rollouts) != 1 || p.Rollouts[0].Strategy != "careful-test" || !reflect.DeepEqual(p.StrategyChanges, want) {
+		t.Errorf("the plan of a good commit: %+v", p)
+	}
 	w.commit(selecting("good"))
 	if d := w.rollout("r3", "completed"); d.Rollout.Strategy != "careful-test" || len(d.Rollout.Waves) != 2 {
 		t.Errorf("a good commit: %+v", d.Rollout)

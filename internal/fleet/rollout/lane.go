@@ -12,6 +12,12 @@ const RootPart = "top"
 // LaneName returns the name of the lane of a branch and a strategy.
 func LaneName(branch, strategy string) string { return branch + " " + strategy }
 
+// StrategyOf returns the name of the strategy of a lane.
+func StrategyOf(lane string) string {
+	_, strategy, _ := strings.Cut(lane, " ")
+	return strategy
+}
+
 func branchOf(lane string) string {
 	branch, _, _ := strings.Cut(lane, " ")
 	return branch

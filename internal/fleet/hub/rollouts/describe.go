@@ -2,7 +2,6 @@ package rollouts
 
 import (
 	"fmt"
-	"strings"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
@@ -10,7 +9,7 @@ import (
 // describe describes an event about a whole rollout for users; it returns "" for other events.
 func describe(e rollout.Event) string {
 	if e.Kind == rollout.Moved && e.Why != "" {
-		_, strategy, _ := strings.Cut(e.Lane, " ")
+		strategy := rollout.StrategyOf(e.Lane)
 		return fmt.Sprintf("targets with the strategy %s from now on: %d, because %s", strategy, len(e.Targets), e.Why)
 	}
 	if e.Kind == rollout.CaughtUp && e.Why != "" {

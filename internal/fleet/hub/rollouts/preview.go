@@ -64,6 +64,7 @@ func (p *preview) document() document.RolloutPlan {
 		d.Rollouts = append(d.Rollouts, p.rollout(r))
 	}
 	d.AtOnce, d.Waiting = p.others()
+	d.StrategyChanges = p.strategyChanges()
 	d.Needs = p.needs()
 	return d
 }
@@ -158,6 +159,27 @@ func (p *preview) changes(d assign.Desired, now, later groups) {
 			later.add(why, c.Part, d.Target.Name)
 		}
 	}
+}
+
+// strategyChanges returns the targets for which the planned content selects another strategy than the present one.
+func (p *preview) strategyChanges() []document.PlannedStrategyChange {
+	strategies := map[[2]string][]string{}
+	for _, d := range p.all {
+		t := p.turn.world.Targets[d.Target.ID]
+		if d.Want != nil && t.Lane != "" && t.Chosen != "" && t.Lane != t.Chosen {
+			key := [2]string{rollout.StrategyOf(t.Lane), rollout.StrategyOf(t.Chosen)}
+			strategies[key] = append(strategies[key], d.Target.Name)
+		}
+	}
+	out := []document.PlannedStrategyChange{}
+	for key, targets := range strategies {
+		slices.Sort(targets)
+		out = append(out, document.PlannedStrategyChange{From: key[0], To: key[1], Targets: targets})
+	}
+	slices.SortFunc(out, func(a, b document.PlannedStrategyChange) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return out
 }
 
 // needs returns the dependencies of changed modules, also of modules that need them.

@@ -49,6 +49,9 @@ func writeOthers(b *strings.Builder, d RolloutPlanDoc) {
 	for _, p := range d.Plan.Waiting {
 		fmt.Fprintf(b, "- **Waiting** (%s): %s\n", plainMarkdown(p.Reason), plainMarkdown(render.Folded(p.Targets)))
 	}
+	for _, c := range d.Plan.StrategyChanges {
+		fmt.Fprintf(b, "- %s %s\n", plainMarkdown(strategyText(c)), plainMarkdown(render.Folded(c.Targets)))
+	}
 	for _, n := range d.Plan.Needs {
 		fmt.Fprintf(b, "- %s\n", plainMarkdown(needText(n)))
 	}

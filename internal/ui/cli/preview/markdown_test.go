@@ -20,7 +20,8 @@ func longPlan(n int) RolloutPlanDoc {
 					{Name: "errors", Type: "compare", Void: true},
 					{Name: "up", Type: "metric", DryRun: true}}}},
 			Supersedes: []document.PlannedSuperseded{{Rollout: "r7", Targets: 3, Ends: true}}}},
-		Waiting: []document.PlannedTargets{{Reason: "no contact", Targets: []string{"web2"}}}}}
+		StrategyChanges: []document.PlannedStrategyChange{{From: "careful", To: "at-once", Targets: []string{"web1"}}},
+		Waiting:         []document.PlannedTargets{{Reason: "no contact", Targets: []string{"web2"}}}}}
 	for i := range n {
 		d.Classes = append(d.Classes, repository.FleetDiff{Targets: []string{fmt.Sprintf("web%d", i)},
 			Lines: slices.Repeat([]string{"+MKDIR /srv/```" + strings.Repeat("ä", 30)}, 300)})
@@ -35,7 +36,8 @@ func TestPlanMarkdown(t *testing.T) {
 		"| first | web1 | 1 | 10m0s | approval board\\| by 2 users, compare errors " +
 			"(no effect: there are no targets to compare), metric up (dry run) |",
 		"- Worst case: 2 targets can fail before it stops by itself; then all targets that have the change return",
-		"- Supersedes: r7 (loses 3 targets, and ends)", "- **Waiting** (no contact): web2", "\n````diff\n+MKDIR",
+		"- Supersedes: r7 (loses 3 targets, and ends)", "- **Waiting** (no contact): web2",
+		"- With this content, targets change from the strategy careful to at-once: web1", "\n````diff\n+MKDIR",
 		"… and 100 more lines\n````\n", "</details>\n"} {
 		if !strings.Contains(short, want) {
 			t.Errorf("there is no %q in\n%s", want, short)

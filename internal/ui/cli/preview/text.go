@@ -23,6 +23,9 @@ func showText(s *cli.Printer, d RolloutPlanDoc) {
 	for _, p := range d.Plan.Waiting {
 		s.Printf("\nWaiting: %s\n  %s\n", render.Escape(p.Reason), render.Folded(p.Targets))
 	}
+	for _, c := range d.Plan.StrategyChanges {
+		s.Printf("\n%s\n  %s\n", strategyText(c), render.Folded(c.Targets))
+	}
 	if len(d.Plan.Needs) > 0 {
 		s.Printf("\nDependencies:\n")
 	}
@@ -70,6 +73,11 @@ func showPlannedRollout(s *cli.Printer, r document.PlannedRollout) {
 	}
 	s.Printf("\n")
 	s.Style().Table(s.App.Stdout, []string{"WAVE", "TARGETS", "AT ONCE", "BAKE", "GATES"}, rows)
+}
+
+// strategyText says which strategy replaces which one.
+func strategyText(c document.PlannedStrategyChange) string {
+	return fmt.Sprintf("With this content, targets change from the strategy %s to %s:", c.From, c.To)
 }
 
 func beginText(r document.PlannedRollout) string {
