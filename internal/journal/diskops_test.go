@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,7 +78,8 @@ var diskCalls = []diskCall{
 	{name: "repair an intact state", call: repair},
 	{name: "repair a lost pointer", call: repair, before: remove("/journal/000003.wal", "/current")},
 	{name: "repair a lost state", call: repair, before: remove("/state/000002.json")},
-	{name: "repair a lost pointer and a lost state", call: repair, before: remove("/journal/000003.wal", "/current", "/state/000002.json")},
+	{name: "repair a lost pointer and a lost state", call: repair,
+		before: remove("/journal/000003.wal", "/current", "/state/000002.json")},
 	{name: "freeze", call: func(s *journal.Store) error { return s.Freeze(journal.Frozen{By: "bob"}) }},
 	{name: "unfreeze", call: (*journal.Store).Unfreeze},
 	{name: "arm", call: func(s *journal.Store) error { return s.Arm(journal.Arming{Run: 2, Deadline: 9}) }},
@@ -212,7 +212,8 @@ func TestDiskOperations(t *testing.T) {
 			case !errors.Is(got.err, syscall.EIO):
 				mark = " # fails with another error: " + got.err.Error()
 			}
-			if !c.gradual && got.said != changed.said && got.said != unchanged.said || got.err == nil && got.said != changed.said {
+			half := !c.gradual && got.said != changed.said && got.said != unchanged.said
+			if half || got.err == nil && got.said != changed.said {
 				t.Errorf("%s: without %q it says\n%s\nbefore\n%s\nafter\n%s", c.name, op, got.said, unchanged.said, changed.said)
 			}
 			if len(broken) > len(all)+8 {
@@ -362,7 +363,8 @@ func compareFile(t *testing.T, file string, text []byte) {
 	was := strings.Split(string(want), "\n")
 	for i, line := range strings.Split(string(text), "\n") {
 		if i >= len(was) || was[i] != line {
-			t.Fatalf("%s:%d: got %q, want %q; -update rewrites the file", file, i+1, line, slices.Concat(was, make([]string, 1+i))[i])
+			was = append(was, make([]string, i+1)...)
+			t.Fatalf("%s:%d: got %q, want %q; -update rewrites the file", file, i+1, line, was[i])
 		}
 	}
 	t.Fatalf("%s has more lines", file)

@@ -65,7 +65,10 @@ func TestErrorAtEveryLook(t *testing.T) {
 			a, err := s.ArmedRun()
 			return fmt.Sprint(a != nil && a.Run == 2), err
 		},
-		"a journal":        func(s *journal.Store) (string, error) { recs, err := s.Read(2); return fmt.Sprint(len(recs)), err },
+		"a journal": func(s *journal.Store) (string, error) {
+			recs, err := s.Read(2)
+			return fmt.Sprint(len(recs)), err
+		},
 		"a loose object":   func(s *journal.Store) (string, error) { b, err := s.ReadObject(loose); return string(b), err },
 		"a packed object":  func(s *journal.Store) (string, error) { b, err := s.ReadObject(packed); return string(b), err },
 		"copy of a loose":  func(s *journal.Store) (string, error) { return copied(s, loose) },

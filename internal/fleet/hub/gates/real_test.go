@@ -101,7 +101,8 @@ func TestRealPrometheus(t *testing.T) {
 
 // compareReal compares targets 1 to 5, whose values are lower, with targets 6 to 10.
 func compareReal(t *testing.T, a *Asker, url string) {
-	d := rollout.Due{Gate: rollout.Gate{Type: rollout.CompareGate, URL: url, Label: "instance", MinSample: 5, MaxRatio: 1.5}}
+	d := rollout.Due{Gate: rollout.Gate{Type: rollout.CompareGate, URL: url, Label: "instance", MinSample: 5,
+		MaxRatio: 1.5}}
 	for i := range 5 {
 		d.With = append(d.With, rollout.ID(fmt.Sprint("id", i+1)))
 		d.Without = append(d.Without, rollout.ID(fmt.Sprint("id", i+6)))

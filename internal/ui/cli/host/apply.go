@@ -127,3 +127,24 @@ func runApply(s *cli.Session, c *cobra.Command, f applyFlags, a []string) error 
 	}
 	return ApplyRequest(ctx, s, req, "", f.RunFlags, o)
 }
+
+func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.TargetSet(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.Close()
+	if cr.Source.Rev.Dirty && !f.dirty {
+		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
+	}
+	if f.rollout != "" {
+		return applyInWaves(ctx, cr, c, f, o)
+	}
+	return applyPlans(ctx, cr, f.RunFlags, o, f.windows.inside(wantedPlan(cr, c, f.noRepair, f.viewFlags)))
+}

@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -42,25 +40,4 @@ func applyOne(ctx context.Context, m *cli.Member, x executor.Executor, w *seen) 
 		err = confirmAnew(ctx, m.Session, rep)
 	}
 	return rep, err
-}
-
-func applyMany(s *cli.Session, c *cobra.Command, f applyFlags) error {
-	ctx := c.Context()
-	o, err := f.options(s)
-	if err != nil {
-		return err
-	}
-	cr, err := s.TargetSet(ctx, f.many)
-	if err != nil {
-		return err
-	}
-	defer cr.Close()
-	if cr.Source.Rev.Dirty && !f.dirty {
-		return cli.Refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
-			"cannot apply: the repository has uncommitted changes")
-	}
-	if f.rollout != "" {
-		return applyInWaves(ctx, cr, c, f, o)
-	}
-	return applyPlans(ctx, cr, f.RunFlags, o, f.windows.inside(wantedPlan(cr, c, f.noRepair, f.viewFlags)))
 }

@@ -82,3 +82,8 @@ func approve(ctx context.Context, s *cli.Session, p *plan.Plan, f RunFlags, warn
 	}
 	return s.Ask(ctx, f.yes, question)
 }
+
+// stale refuses a saved plan that would no longer have the planned result.
+func stale() error {
+	return fmt.Errorf("%w: this host or its applied state has changed since", executor.ErrStale)
+}

@@ -133,11 +133,3 @@ func approvePlans(ctx context.Context, cr *cli.TargetSet, f RunFlags, question s
 	}
 	return names, left, cr.Session.Ask(ctx, false, fmt.Sprintf("%s (%s)", question, render.Count(changes, "target")))
 }
-
-func planMany(s *cli.Session, c *cobra.Command, f PlanFlags) error {
-	if f.Out != "" {
-		return planAndSave(s, c, f)
-	}
-	_, err := planEach(s, c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
-	return err
-}

@@ -88,16 +88,6 @@ func runPlan(s *cli.Session, c *cobra.Command, f PlanFlags) error {
 	return cli.WithPagedOutput(ctx, s, func(x executor.Executor) error { return ShowPlan(ctx, s, x, req, f) })
 }
 
-// tellNotes shows which parts of the state directory were lost or damaged and rebuilt.
-func tellNotes(s *cli.Printer, p *plan.Plan) {
-	if p == nil {
-		return
-	}
-	for _, n := range p.Notes {
-		s.ErrStyle().Warning(s.App.Stderr, n)
-	}
-}
-
 // ShowPlan plans a request, and prints or stores the plan. It returns cli.ErrChanges if there are
 // changes.
 func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req executor.Request, f PlanFlags) error {
@@ -139,4 +129,12 @@ func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req exec
 		return err
 	}
 	return changesIn(p)
+}
+
+func planMany(s *cli.Session, c *cobra.Command, f PlanFlags) error {
+	if f.Out != "" {
+		return planAndSave(s, c, f)
+	}
+	_, err := planEach(s, c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
+	return err
 }

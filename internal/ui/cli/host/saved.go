@@ -76,11 +76,6 @@ func applySavedMany(ctx context.Context, s *cli.Session, f applyFlags, path stri
 	})
 }
 
-// stale refuses a saved plan that would no longer have the planned result.
-func stale() error {
-	return fmt.Errorf("%w: this host or its applied state has changed since", executor.ErrStale)
-}
-
 func applySaved(ctx context.Context, s *cli.Session, f applyFlags, o executor.Options, file string) error {
 	saved, err := savedplan.Load(file)
 	if err != nil {

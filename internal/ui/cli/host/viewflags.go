@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -63,4 +64,14 @@ type PlanFlags struct {
 	many     cli.ManyFlags
 	Out      string
 	NoRepair bool
+}
+
+// tellNotes shows which parts of the state directory were lost or damaged and rebuilt.
+func tellNotes(s *cli.Printer, p *plan.Plan) {
+	if p == nil {
+		return
+	}
+	for _, n := range p.Notes {
+		s.ErrStyle().Warning(s.App.Stderr, n)
+	}
 }
