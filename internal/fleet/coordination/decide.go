@@ -42,6 +42,7 @@ const (
 	Released ChangeKind = "released"
 	Overdue  ChangeKind = "overdue" // the lease ended, and the slot remains taken
 	Expired  ChangeKind = "expired" // the slot is free, because the lease ended
+	Waits    ChangeKind = "waits"   // the request of an owner was refused; of the holder, only Owner is set
 )
 
 // Change is an effect of an event.
@@ -138,7 +139,8 @@ func (d *decision) acquire(e Event) {
 	i := d.find(e.Owner)
 	switch {
 	case e.Restored > 0 && d.now < opens:
-		d.answer.Refused, d.answer.Opens = Recovering, opens
+		d.answer.Opens = opens
+		d.refuse(Recovering, e.Owner)
 	case i >= 0 && d.Holders[i].Since < e.Restored:
 		// Later grants may be lost, so the old token may no longer be the largest one.
 		d.Holders = slices.Delete(d.Holders, i, i+1)
@@ -148,12 +150,22 @@ func (d *decision) acquire(e Event) {
 		h.Renewed, h.Expires, h.Ended = d.now, d.now+d.Lease.Milliseconds(), false
 		d.change(Renewed, *h)
 		d.answer.Holder = *h
+		d.Waiters = without(d.Waiters, e.Owner)
 	case d.Undeclared:
 		d.answer.Refused = Undeclared
 	case len(d.Holders) >= d.Slots:
-		d.answer.Refused = Full
+		d.refuse(Full, e.Owner)
 	default:
 		d.grant(e.Owner)
+	}
+}
+
+// refuse refuses the request of an owner, which waits afterwards.
+func (d *decision) refuse(why Refusal, owner string) {
+	d.answer.Refused = why
+	changed := false
+	if d.Waiters, changed = refused(d.Waiters, owner, d.now); changed {
+		d.change(Waits, Holder{Owner: owner})
 	}
 }
 
@@ -162,6 +174,7 @@ func (d *decision) grant(owner string) {
 	h := Holder{Owner: owner, Token: d.Last, Since: d.now, Renewed: d.now, Expires: d.now + d.Lease.Milliseconds()}
 	d.Holders = append(d.Holders, h)
 	d.Lost = slices.DeleteFunc(d.Lost, func(h Holder) bool { return h.Owner == owner })
+	d.Waiters = without(d.Waiters, owner)
 	d.change(Acquired, h)
 	d.answer.Holder = h
 }
@@ -175,11 +188,15 @@ func (d *decision) release(e Event) {
 		d.Holders = slices.Delete(d.Holders, i, i+1)
 	}
 	d.Lost = slices.DeleteFunc(d.Lost, meant)
+	if e.Token == 0 {
+		d.Waiters = without(d.Waiters, e.Owner)
+	}
 }
 
 // leave frees the slot of an owner that cannot release it any more. If it may still work, the slot remains taken until
 // its lease has ended, with both values of OnExpiry.
 func (d *decision) leave(e Event) {
+	d.Waiters = without(d.Waiters, e.Owner)
 	i := d.find(e.Owner)
 	if i < 0 || !e.Working || d.Holders[i].Overdue(d.now-Grace.Milliseconds()) {
 		d.release(e)

@@ -26,6 +26,9 @@
 //   - A holder must stop its work before its lease ends. If it cannot reach a hub, it cannot renew.
 //   - An owner that left the fleet cannot release its slot. If it left on purpose, the slot is free immediately. If it
 //     may still work, because only the trust in it ended, the slot is free one Grace after the end of its lease.
+//   - An owner waits from a refusal until it gets a slot, releases its slot, or does not repeat its request within
+//     WaitTime. The list of waiting owners is only for display, and is not a queue. It contains at most MaxWaiters
+//     owners. If a hub cannot store it, the request is refused nevertheless.
 //   - An unknown lock: refused. An undeclared lock grants nothing; its holders remain until they release it or until
 //     an operator does.
 //   - Fewer slots than holders: the holders remain. Nothing is granted until fewer owners hold than there are slots.

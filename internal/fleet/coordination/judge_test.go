@@ -14,6 +14,7 @@ type judge struct {
 	lease   time.Duration
 	owners  map[string]claim
 	largest uint64
+	waiting waits
 	broken  []string
 }
 

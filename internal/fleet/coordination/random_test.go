@@ -25,7 +25,8 @@ type history struct {
 
 func playHistory(t *rapid.T) {
 	expiry := rapid.SampledFrom([]OnExpiry{Keep, Free}).Draw(t, "expiry")
-	h := &history{T: t, tokens: map[string][]uint64{}, judge: judge{free: expiry == Free, owners: map[string]claim{}}}
+	h := &history{T: t, tokens: map[string][]uint64{}, judge: judge{free: expiry == Free,
+		owners: map[string]claim{}, waiting: waits{}}}
 	for range 3 {
 		skew := rapid.IntRange(0, int(Grace/time.Millisecond)-1).Draw(t, "skew")
 		h.skews = append(h.skews, time.Duration(skew)*time.Millisecond-Grace/2)
@@ -56,11 +57,14 @@ func (h *history) step(expiry OnExpiry) {
 	default:
 		h.acquire()
 	}
+	now := h.now()
+	h.judge.waiting.compare(h.at, h.state.Waiting(now), h.judge.failf)
 }
 
 // wait lets some time pass. It often ends near the end of a lease.
 func (h *history) wait() {
-	next := []time.Duration{h.at, h.at + time.Millisecond, h.at + time.Second, h.at + 3*time.Minute}
+	next := []time.Duration{h.at, h.at + time.Millisecond, h.at + time.Second, h.at + 20*time.Second,
+		h.at + 3*time.Minute}
 	for _, owner := range slices.Sorted(maps.Keys(h.judge.owners)) {
 		c := h.judge.owners[owner]
 		for _, more := range []time.Duration{-time.Second, 0, 20 * time.Second, Grace, 2 * Grace} {
@@ -73,9 +77,13 @@ func (h *history) wait() {
 }
 
 func (h *history) decide(e Event) (a Answer) {
-	now := start + (h.at + rapid.SampledFrom(h.skews).Draw(h.T, "hub")).Milliseconds()
-	h.state, a = Decide(h.state, e, now)
+	h.state, a = Decide(h.state, e, h.now())
 	return a
+}
+
+// now is the time of a hub.
+func (h *history) now() int64 {
+	return start + (h.at + rapid.SampledFrom(h.skews).Draw(h.T, "hub")).Milliseconds()
 }
 
 func (h *history) define(expiry OnExpiry) {
@@ -93,6 +101,7 @@ func (h *history) acquire() {
 	owner := h.owner()
 	a := h.decide(Event{Kind: Acquire, Owner: owner})
 	h.judge.acquired(owner, h.at, string(a.Refused), a.Token)
+	h.judge.waiting.asked(owner, h.at, string(a.Refused))
 	if a.Refused == "" {
 		h.tokens[owner] = append(h.tokens[owner], a.Token)
 	}
@@ -104,6 +113,9 @@ func (h *history) release() {
 	token := rapid.SampledFrom(append([]uint64{0}, h.tokens[owner]...)).Draw(h.T, "token")
 	h.decide(Event{Kind: Release, Owner: owner, Token: token})
 	h.judge.released(owner, token)
+	if token == 0 {
+		delete(h.judge.waiting, owner)
+	}
 }
 
 // leave removes an owner from the fleet.
@@ -112,4 +124,5 @@ func (h *history) leave() {
 	h.decide(Event{Kind: Leave, Owner: owner, Working: working})
 	has := slices.ContainsFunc(h.state.Holders, func(o Holder) bool { return o.Owner == owner })
 	h.judge.left(owner, h.at, working, !has)
+	delete(h.judge.waiting, owner)
 }

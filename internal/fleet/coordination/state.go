@@ -68,11 +68,16 @@ type State struct {
 	Undeclared bool     `json:"undeclared,omitempty"`
 	Holders    []Holder `json:"holders,omitempty"` // in the order of their grants
 	Lost       []Holder `json:"lost,omitempty"`    // former holders whose lease ended, in the order of the loss
+	Waiters    []Waiter `json:"waiters,omitempty"` // see Waiting
 	Last       uint64   `json:"last"`              // token of the last grant
 }
 
 // Empty reports whether the state can be removed: the lock is not declared, and has no holders.
 func (s State) Empty() bool { return s.Undeclared && len(s.Holders) == 0 }
+
+// Waiting returns the owners that wait for a slot, in the order of their first requests. It is only for display: an
+// owner that waits longer has no advantage.
+func (s State) Waiting(now int64) []Waiter { return waiting(s.Waiters, now) }
 
 // Overdue returns the holders that neither renewed their lease in time nor released their slot.
 func (s State) Overdue(now int64) (out []Holder) {

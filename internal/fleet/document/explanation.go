@@ -21,6 +21,8 @@ type Explanation struct {
 	Error    string          `json:"error,omitempty"`
 	Needs    []Needed        `json:"needs"`     // the modules that it needs
 	NeededBy []Needed        `json:"needed_by"` // the modules of the target that need it
+	// LockWaits are the locks for whose slots the target waits, for example to reboot.
+	LockWaits []LockWait `json:"lock_waits"`
 	// Reasons are sentences, from the cause to its effect, for display.
 	Reasons []string `json:"reasons"`
 }

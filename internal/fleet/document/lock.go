@@ -26,6 +26,24 @@ type Lock struct {
 	Opens int64 `json:"opens,omitempty"`
 	// Holders are in the order of their grants.
 	Holders []LockHolder `json:"holders"`
+	// Waiting are up to 100 targets whose last request for a slot was refused, in the order of their first requests.
+	Waiting []LockWaiter `json:"waiting"`
+}
+
+// LockWaiter is a target that waits for a slot.
+type LockWaiter struct {
+	Target fleet.TargetID `json:"target"`
+	Name   string         `json:"name"`  // "" if the target is unknown
+	Since  int64          `json:"since"` // of the first refusal
+	// Asked is the time of a recent request, which the target has repeated at most a minute later.
+	Asked int64 `json:"asked"`
+}
+
+// LockWait is a lock for whose slot a target waits.
+type LockWait struct {
+	Lock    string       `json:"lock"`
+	Since   int64        `json:"since"`
+	Holders []LockHolder `json:"holders"` // the targets with its slots
 }
 
 // LockHolder is a target that holds a slot, or that lost it.

@@ -36,7 +36,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleFreezes(t, h.targets)
 	api.HandleExecutors(t, h.executors)
 	api.HandleModules(t, shown)
-	api.HandleAssignments(t, h.leader)
+	api.HandleAssignments(t, h.leader, locks.Service{Of: h.locks})
 	api.HandleExports(t, h.exports)
 	api.HandleEvents(t, h.view)
 	api.HandleJobs(t, h.jobs)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -24,10 +25,14 @@ type Assignments interface {
 }
 
 // HandleAssignments registers the handler of explanations.
-func HandleAssignments(t *Table, b Assignments) {
+func HandleAssignments(t *Table, b Assignments, locks Locks) {
 	Handle(t, route.Explain(),
 		func(ctx context.Context, c Caller, at route.TargetModule, _ route.None) (document.Explanation, error) {
-			return t.explain(ctx, c, at, b)
+			e, err := t.explain(ctx, c, at, b)
+			if err == nil {
+				e.LockWaits, err = lockWaits(ctx, locks, e.ID)
+			}
+			return e, err
 		})
 }
 
@@ -44,6 +49,21 @@ func HandleExports(t *Table, b Exports) {
 		e.Format = document.ExportsFormat
 		return e, err
 	})
+}
+
+// lockWaits returns the locks for whose slots a target waits.
+func lockWaits(ctx context.Context, b Locks, id fleet.TargetID) ([]document.LockWait, error) {
+	out := []document.LockWait{}
+	all, err := b.Locks(ctx)
+	lost := func(h document.LockHolder) bool { return h.State == document.SlotLost }
+	for _, l := range all {
+		i := slices.IndexFunc(l.Waiting, func(w document.LockWaiter) bool { return w.Target == id })
+		if i >= 0 {
+			out = append(out, document.LockWait{Lock: l.Name, Since: l.Waiting[i].Since,
+				Holders: slices.DeleteFunc(l.Holders, lost)})
+		}
+	}
+	return out, err
 }
 
 // explain combines the decision of the hub with the state of the target.

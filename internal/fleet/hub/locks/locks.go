@@ -107,6 +107,9 @@ func (s *Locks) decide(ctx context.Context, name string, e coordination.Event,
 			record(ctx, s.Events, next, a, by)
 			return next, a, nil
 		}
+		if a.Refused != "" && !errors.Is(err, fleet.ErrConflict) {
+			return was, a, nil // a refusal needs no write
+		}
 		if !errors.Is(err, fleet.ErrConflict) {
 			return was, a, fmt.Errorf("cannot store the lock %s: %w", name, err)
 		}

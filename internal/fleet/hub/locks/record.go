@@ -11,10 +11,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/events"
 )
 
-// record records the changes of a lock in the log of the fleet. A renewal is not an event.
+// record records the changes of a lock in the log of the fleet. A renewal and a wait are not events.
 func record(ctx context.Context, to events.Recorder, l coordination.State, a coordination.Answer, by order) {
 	for _, c := range a.Changes {
-		if c.Kind == coordination.Renewed {
+		if c.Kind == coordination.Renewed || c.Kind == coordination.Waits {
 			continue
 		}
 		e := fleet.HubEvent{Kind: fleet.LockChanged, Text: describe(l, c)}

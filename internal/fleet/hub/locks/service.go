@@ -34,6 +34,12 @@ func (s Service) describe(l coordination.State, now time.Time) document.Lock {
 	if opens := s.Of.restored() + l.Lease.Milliseconds(); s.Of.restored() > 0 && now.UnixMilli() < opens {
 		d.Opens = time.UnixMilli(opens).UnixNano()
 	}
+	d.Waiting = []document.LockWaiter{}
+	for _, w := range l.Waiting(now.UnixMilli()) {
+		t, _, _ := s.Of.Records.Targets.Get(w.Owner)
+		d.Waiting = append(d.Waiting, document.LockWaiter{Target: fleet.TargetID(w.Owner), Name: t.Name,
+			Since: time.UnixMilli(w.Since).UnixNano(), Asked: time.UnixMilli(w.Asked).UnixNano()})
+	}
 	for _, h := range l.Holders {
 		state := document.SlotHeld
 		if h.Overdue(now.UnixMilli()) {

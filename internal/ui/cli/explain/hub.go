@@ -42,10 +42,31 @@ func showExplanation(s *cli.Printer, e document.Explanation) {
 		{Name: "applied", Value: applied},
 		{Name: "error", Value: e.Error},
 		{Name: "waits", Value: e.Waits},
+		{Name: "slot", Value: lockWaitsText(s, e.LockWaits)},
 		{Name: "needs", Value: neededText(e.Needs)},
 		{Name: "needed by", Value: neededText(e.NeededBy)},
 		{Name: "reasons", Value: strings.Join(e.Reasons, "\n")},
 	})
+}
+
+// shownHolders is the number of targets in a line about a lock.
+const shownHolders = 5
+
+// lockWaitsText returns a line for each lock for whose slot a target waits.
+func lockWaitsText(s *cli.Printer, list []document.LockWait) string {
+	var out []string
+	for _, w := range list {
+		var holders []string
+		for _, h := range w.Holders[:min(len(w.Holders), shownHolders)] {
+			holders = append(holders, cmp.Or(h.Name, string(h.Target))+" since "+s.Moment(h.Since))
+		}
+		if more := len(w.Holders) - len(holders); more > 0 {
+			holders = append(holders, fmt.Sprint(more, " more"))
+		}
+		out = append(out, fmt.Sprintf("waits for one of the lock %s since %s%s", w.Lock, s.Moment(w.Since),
+			hubclient.Parted(", held by ", strings.Join(holders, ", "))))
+	}
+	return strings.Join(out, "\n")
 }
 
 func neededText(list []document.Needed) string {

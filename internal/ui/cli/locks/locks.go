@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/duration"
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -65,7 +64,7 @@ func showLocks(s *cli.Printer, p document.LockPage) {
 
 func showLock(s *cli.Printer, l document.Lock) {
 	s.Printf("%s: %d of %d slots are taken%s\n", l.Name, l.Taken, l.Slots, lockNote(s, l))
-	if len(l.Holders) == 0 {
+	if len(l.Holders)+len(l.Waiting) == 0 {
 		return
 	}
 	rows, overdue, lost := [][]string{}, "", ""
@@ -80,6 +79,9 @@ func showLock(s *cli.Printer, l document.Lock) {
 			text, lost = "lost its slot, "+about(-left)+" ago", cmp.Or(lost, name)
 		}
 		rows = append(rows, []string{name, text, s.Moment(h.Since), s.Moment(h.Expires)})
+	}
+	for _, w := range l.Waiting {
+		rows = append(rows, []string{cmp.Or(w.Name, string(w.Target)), "waits for a slot", s.Moment(w.Since), ""})
 	}
 	s.Style().Table(s.App.Stdout, []string{"TARGET", "STATE", "SINCE", "END OF LEASE"}, rows)
 	if overdue != "" {
@@ -111,39 +113,3 @@ func lockNote(s *cli.Printer, l document.Lock) string {
 
 // about returns a length of time in ns without fractions of seconds.
 func about(ns int64) string { return duration.Text(time.Duration(max(ns, 0)).Truncate(time.Second)) }
-
-func newLockRelease(s *cli.Session) *cobra.Command {
-	var r document.LockReleaseRequest
-	yes := false
-	c := &cobra.Command{
-		Use:   "release LOCK TARGET",
-		Short: "Release the slot of a target that cannot release it",
-		Long: `Releases the slot of a target, so that another target can take it. The target is
-not told. First make sure that it has finished its work, or that it stays off:
-otherwise more targets than the lock allows can work at the same time.`,
-		Example: "  fettle lock release reboots web1 --reason 'web1 is broken and stays off'",
-		Args:    cli.Args(2, 2),
-		RunE: func(c *cobra.Command, a []string) error {
-			if r.Reason == "" {
-				return cli.Refuse("Add --reason WHY", "cannot release a slot without a reason")
-			}
-			r.Owner = a[1]
-			question := fmt.Sprintf("Release the slot of %s, so that another target can take it?", r.Owner)
-			if err := cli.AskBefore(c.Context(), s, yes, question); err != nil {
-				return err
-			}
-			hub, err := hubclient.HubOf(s.Printer)
-			if err != nil {
-				return err
-			}
-			d, err := client.Call(c.Context(), hub, route.ReleaseLock(), route.LockName{Lock: a[0]}, r)
-			if err != nil {
-				return err
-			}
-			return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
-		},
-	}
-	cli.YesFlag(c, &yes)
-	cli.ReasonFlag(c, &r.Reason)
-	return c
-}

@@ -28,6 +28,7 @@ func TestLockList(t *testing.T) {
 		"TARGET  STATE                            SINCE                END OF LEASE\n" +
 		"web1    overdue for 20m, keeps its slot  2026-11-21 03:31:57  2026-11-21 04:01:57\n" +
 		"web2    has a slot, 25m left             2026-11-21 04:16:57  2026-11-21 04:46:57\n" +
+		"db1     waits for a slot                 2026-11-21 04:09:57\n" +
 		"web1 did not release its slot in time. If it is done or stays off: fettle lock release reboots web1 --reason WHY\n"
 	if got := show(all...); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -45,7 +45,7 @@ func Table(b Backend) *api.Table {
 	api.HandleFreezes(t, b)
 	api.HandleExecutors(t, b)
 	api.HandleModules(t, b)
-	api.HandleAssignments(t, b)
+	api.HandleAssignments(t, b, Locks{})
 	api.HandleExports(t, b)
 	api.HandleEvents(t, b)
 	api.HandleJobs(t, b)
