@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/journal"
@@ -43,6 +44,30 @@ func TestReadable(t *testing.T) {
 		check(t, journal.Unmarshal(must(json.Marshal(want))(t), &back))
 		if back != in {
 			t.Errorf("%q comes back as %q", in, back)
+		}
+	}
+}
+
+// TestUnmarshalStrict: unknown fields and data after the value are errors, and strings return as they were.
+func TestUnmarshalStrict(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"path":"/\U0010fffe"}`:     "/\xfe",
+		`{"path":"/a","other":1}`:    "error",
+		`{"path":"/a"} {}`:           "error",
+		`{"path":"/a"}` + "\n":       "/a",
+		`{"path":1}`:                 "error",
+		`{"path":"/a"`:               "error",
+		`{"path":"/a","path":"/bc"}`: "/bc",
+	} {
+		var v struct {
+			Path string `json:"path"`
+		}
+		got := "error"
+		if err := journal.UnmarshalStrict([]byte(strings.ReplaceAll(text, `\U0010fffe`, "\U0010fffe")), &v); err == nil {
+			got = v.Path
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

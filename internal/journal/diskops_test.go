@@ -369,3 +369,14 @@ func compareFile(t *testing.T, file string, text []byte) {
 	}
 	t.Fatalf("%s has more lines", file)
 }
+
+// TestKeys: keys are listed by name, without what an interrupted SaveKey left.
+func TestKeys(t *testing.T) {
+	fsys := mem.NewFS(mem.Options{})
+	s := open(t, fsys)
+	check(t, errors.Join(s.SaveKey("b", nil), s.SaveKey("a", []byte("x"))))
+	create(t, fsys, "/keys/c.tmp", "half")
+	if got := fmt.Sprint(s.Keys()); got != "[a b]" {
+		t.Errorf("the keys are %s", got)
+	}
+}

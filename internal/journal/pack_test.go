@@ -189,3 +189,16 @@ func TestLargeInAPack(t *testing.T) {
 		t.Errorf("loose objects: %v", dirs)
 	}
 }
+
+// TestReadBeforeSync: an object of a pack can be read before it is on the disk.
+func TestReadBeforeSync(t *testing.T) {
+	s := open(t, mem.NewFS(mem.Options{}))
+	s.Pack(true)
+	for i := range 5 {
+		digest := must(s.PutBytes(packedText(i)))(t)
+		if got := must(s.ReadObject(digest))(t); !bytes.Equal(got, packedText(i)) {
+			t.Errorf("object %d: %q", i, got)
+		}
+	}
+	check(t, s.SyncObjects())
+}

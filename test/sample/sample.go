@@ -13,6 +13,7 @@ package sample
 import (
 	"hash/fnv"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -20,7 +21,7 @@ import (
 const Variable = "FETTLE_SAMPLE"
 
 // Parts is the number of parts. One of them runs for a commit.
-const Parts = 4
+const Parts = 8
 
 // Part returns the selected part, and the number of parts: 0 and 1 if everything runs.
 func Part() (part, of int) {
@@ -59,13 +60,14 @@ func Numbers(n int) []int {
 	return out
 }
 
-// Group skips a test unless its group, below Parts, is the selected part. Tests that take longer
-// than 20 seconds are divided into groups of similar duration.
-func Group(t testing.TB, group int) {
+// Group skips a test unless one of its groups, which are numbers below Parts, is the selected part. Tests that take
+// longer than 20 seconds are divided into groups of similar duration. A test with more groups runs more often.
+func Group(t testing.TB, groups ...int) {
 	t.Helper()
-	if part, of := Part(); group%of != part {
-		t.Skipf("group %d is not in the sample %s of this commit; make campaigns runs it, and so does go test without %s",
-			group, os.Getenv(Variable), Variable)
+	part, of := Part()
+	if !slices.ContainsFunc(groups, func(group int) bool { return group%of == part }) {
+		t.Skipf("group %v is not in the sample %s of this commit; make campaigns runs it, and so does go test without %s",
+			groups, os.Getenv(Variable), Variable)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/test/sample"
 )
 
 // sharer is an agent that only exports values, and stores its assignments.
@@ -89,6 +90,7 @@ func (s *sharer) wants(text string) uint64 {
 // Exported values reach exactly the targets that use them. Values in the name of other targets have
 // no effect, and values of retired targets disappear.
 func TestExportedValues(t *testing.T) {
+	sample.Group(t, 3, 7)
 	t.Parallel()
 	w := newWorld(t)
 	w.commit(map[string]string{

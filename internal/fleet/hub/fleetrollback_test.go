@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/sample"
 )
 
 // An operator returns the fleet to an earlier commit, after the bad commit is complete: a rollout returns all targets,
 // and the content of the branch is held until an operator releases it or newer content arrives.
 func TestFleetRollback(t *testing.T) {
+	sample.Group(t, 0, 4)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

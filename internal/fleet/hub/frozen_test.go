@@ -22,6 +22,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/test/sample"
 )
 
 // childEnv contains the childHub that this process runs instead of tests.
@@ -160,6 +161,7 @@ func (c *child) thaw(t *testing.T) {
 // hub stay open. Before the hub has noticed this, the result of a change is unknown instead of
 // failed. Afterwards the hub refuses changes.
 func TestEachRouteWithFrozenHubs(t *testing.T) {
+	sample.Group(t, 3, 7)
 	t.Parallel()
 	w := newSeveral(t)
 	second := w.joinApart("hub2")

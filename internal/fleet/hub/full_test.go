@@ -20,6 +20,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 // small mounts a small disk on a directory.
@@ -95,6 +96,7 @@ func (o *one) metrics() string {
 // The disk of one hub of three is full for a while. The other hubs report this and continue. When
 // there is free space, the hub restarts by itself and gets all data.
 func TestFullDisk(t *testing.T) {
+	sample.Group(t, 0, 4)
 	t.Parallel()
 	w := newSeveral(t)
 	small(t, filepath.Join(w.dir, "hub3"))
@@ -141,6 +143,7 @@ func TestFullDisk(t *testing.T) {
 // The disk of a hub that is alone is full for a while: the hub serves again by itself when there is
 // free space.
 func TestFullDiskAlone(t *testing.T) {
+	sample.Group(t, 3, 7)
 	t.Parallel()
 	w := newSeveral(t)
 	o := w.hubs[0]

@@ -13,11 +13,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/test/sample"
 )
 
 // A hub cannot join with a token for targets, of another fleet, or with a spent or mistyped one. A
 // target cannot enrol with a token for hubs.
 func TestJoinRefused(t *testing.T) {
+	sample.Group(t, 1, 5)
 	t.Parallel()
 	w := newSeveral(t)
 	first := w.hubs[0]

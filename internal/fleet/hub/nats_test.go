@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/test/port"
+	"fettle.dev/fettle/test/sample"
 )
 
 func overOthers(o *bustest.Others) hub.NatsSettings {
@@ -28,6 +29,7 @@ func (w *several) module(text string) {
 // hub leads after a failure, and the whole cluster may be down for a while. One hub is retired, and
 // the other continues.
 func TestHubsOfNats(t *testing.T) {
+	sample.Group(t, 2, 6)
 	t.Parallel()
 	others := bustest.NewOthers(t, 3, port.Reserve)
 	w := newSeveralOver(t, overOthers(others))

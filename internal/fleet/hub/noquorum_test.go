@@ -22,6 +22,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/test/sample"
 )
 
 // answerLimit is the time limit for each route while most hubs do not answer. A hub aims at 10
@@ -40,6 +41,7 @@ type alone struct {
 // Two of three hubs are stopped, and the third answers each route of the table: with its data, or
 // with a refusal that names both. The routes come from the table, so a new route is checked too.
 func TestEachRouteWithoutQuorum(t *testing.T) {
+	sample.Group(t, 2, 6)
 	t.Parallel()
 	w := newSeveral(t)
 	w.join("hub2")

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/sample"
 )
 
 // A problem is reported once, also by a hub that restarted meanwhile, and its end is reported. A
 // notice that was not delivered is sent again with the same ID.
 func TestNotifications(t *testing.T) {
+	sample.Group(t, 0, 4)
 	t.Parallel()
 	told := make(chan document.Notice, 100)
 	refuse := make(chan bool, 100)

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/test/sample"
 )
 
 // lostNames are the names of the hubs that a hub lists as lost.
@@ -26,6 +27,7 @@ func lostNames(p document.HubPage) (names []string) {
 // over the agents of the other hubs. It lists the other hubs as lost until they are retired. It can
 // be restarted, and other hubs can join.
 func TestRestoreOneOfSeveral(t *testing.T) {
+	sample.Group(t, 1, 5)
 	t.Parallel()
 	w := newSeveral(t)
 	w.join("hub2")

@@ -12,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/sample"
 )
 
 // follower is an agent that applies nothing, and reports that it applied each assignment. The modules
@@ -150,6 +151,7 @@ func (w *world) alarmed(kind, text string) {
 // A bad commit stops at the first target, which returns to its previous content; the commit is held. The next
 // commit reaches all targets in waves, also if it is paused, and the hub is restarted in between.
 func TestRollouts(t *testing.T) {
+	sample.Group(t, 3, 7)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

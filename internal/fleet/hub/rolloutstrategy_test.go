@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/sample"
 )
 
 // selecting returns a repository without rollout blocks whose commit selects at-once.
@@ -25,6 +26,7 @@ target_group "web" {
 // TestCommitThatSelectsAtOnce: a bad commit that selects at-once stops at the first target, with the strategy that it
 // removes. A good one is rolled out in waves, and the commits after it reach all targets at once.
 func TestCommitThatSelectsAtOnce(t *testing.T) {
+	sample.Group(t, 2, 6)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

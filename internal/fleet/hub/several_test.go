@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/test/port"
+	"fettle.dev/fettle/test/sample"
 )
 
 // freeAt returns the free and the total bytes of the file system of a directory.
@@ -190,6 +191,7 @@ func (w *several) kept(by *one, n int) document.HubPage {
 // after a failure, and no generation is used twice. With FETTLE_LONG the failed hub returns, and
 // then all hubs except one are retired.
 func TestSeveralHubs(t *testing.T) {
+	sample.Group(t, 0, 4)
 	t.Parallel()
 	w := newSeveral(t)
 	var tok document.NewToken

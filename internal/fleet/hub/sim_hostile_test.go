@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/test/sample"
 )
 
 // link is a second program with the identity of an agent, which sends arbitrary messages.
@@ -196,6 +197,7 @@ func TestAgentWithFalseReports(t *testing.T) {
 // An agent that reports without end neither fills the log nor delays other agents, and there is one
 // event. The outbox of an agent that was offline for long is accepted.
 func TestAgentThatReportsWithoutEnd(t *testing.T) {
+	sample.Group(t, 3, 7)
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 2)

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/sample"
 )
 
 // history returns all ancestors of all commits, unless the test replaces it.
@@ -283,6 +284,7 @@ func (s *sim) unpin(t *testing.T) {
 // An agent returns to the content that it had before, within the time that its host permits, and
 // only to this content. A return does not lower the minimum time of commits.
 func TestReturn(t *testing.T) {
+	sample.Group(t, 1, 5)
 	inSim(t, 1, func(s *sim) {
 		s.descent = content.Descent{Signed: true, Return: content.ReturnTime}
 		first := s.site.commit("main", s.site.believed, simple("first"))
