@@ -40,20 +40,20 @@ programs:
 deb:
 	packaging/build.sh dist
 
-# Packages with hosts take longer than go test's ten minutes on a small machine. Packages that
-# mostly wait, for hosts or for elections, come first, so that the other packages use the CPUs
-# meanwhile. For the same reason, more packages and tests run at once than there are CPUs.
-waiting = ./test/e2e ./internal/fleet/hub ./internal/fleet/bus
+# Packages with hosts take longer than go test's ten minutes on a small machine. Packages that mostly wait, for hosts or
+# for elections, come first, so that the other packages use the CPUs meanwhile. For the same reason, more packages and
+# tests run at once than there are CPUs. The race detector makes tests three to ten times slower: the packages of
+# concurrent have it always, and each of the others, except those of plain, for every second commit.
+concurrent = ./internal/fleet/hub ./internal/fleet/bus/... ./internal/fleet/agent/... ./internal/stream ./internal/executor/ssh/...
 
 # The race detector would delay the end of each binary by a second, and tests start thousands. make
 # vet has vetted all packages. Without debug information, the tests are linked in half the time.
 # SQLite is translated C code without locks of its own; the detector would make it three times
 # slower. Do not exclude packages with generics or atomics: the linker shares such code.
-testflags = -race -vet=off -ldflags=-w -gcflags=modernc.org/sqlite/lib=-race=false -p 3 -parallel 4
+testflags = -race -vet=off -ldflags=-w -gcflags=modernc.org/sqlite/lib=-race=false -parallel 4
 
-# The race detector makes tests three to ten times slower. These packages run without it: those that test
-# the source, the documents and the examples; those that test the program, not its packages; and pure
-# packages, which start no goroutine. TestPlainPackages checks the list.
+# These packages run without the race detector: those that test the source, the documents and the examples; those that
+# test the program, not its packages; and pure packages, which start no goroutine. TestPlainPackages checks the list.
 plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 	./test/bench ./test/campaign ./test/crash ./test/fire ./test/histories ./test/lock ./test/outside ./test/sample ./test/secrets \
 	./internal/compile ./internal/plan ./internal/step ./internal/catalog ./internal/kind/... \
@@ -69,11 +69,17 @@ campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut .
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
 	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
-	plain=$$(go list $(plain)); \
-	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(waiting) $$(go list ./... | grep -vxF "$$plain"); raced=$$?; \
+	raced=$$(go list $(concurrent)); plain=$$(printf '%s\n' "$$raced" $$(go list $(plain) ./test/e2e)); \
+	others=$$(go list ./... | grep -vxF "$$plain"); \
+	if [ -n "$$FETTLE_SAMPLE" ]; then \
+		odd=$$(($$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1) % 2)); \
+		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 2 == $$odd"); \
+	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
+	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
 	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
-	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 30m $$plain; pure=$$?; \
-	wait $$full && [ $$raced$$pure = 00 ]
+	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 2 -parallel 4 -timeout 30m ./test/e2e \
+		$$(go list ./... | grep -vxF "$$raced"); all=$$?; \
+	wait $$race || all=1; wait $$full || all=1; exit $$all
 
 campaigns: setup
 	FETTLE_LONG=1 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 6h $(campaigns)
@@ -81,8 +87,8 @@ campaigns: setup
 # The second run repeats only the tests on real hosts, on the release that make test runs
 # the short set on.
 night: setup
-	FETTLE_LONG=1 GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 6h $(waiting) ./...
-	FETTLE_LONG=1 FETTLE_TEST_RELEASE=trixie GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 6h ./test/e2e ./test/hosts
+	FETTLE_LONG=1 GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e $(concurrent) ./...
+	FETTLE_LONG=1 FETTLE_TEST_RELEASE=trixie GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e ./test/hosts
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.
 setup:
