@@ -46,6 +46,9 @@ func (h *History) Fetch(ctx context.Context, commit string) error {
 		return nil
 	}
 	m := &h.mirror
+	if err := m.sweep(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout,
 		fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()

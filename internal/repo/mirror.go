@@ -151,6 +151,9 @@ func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string
 	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout,
 		fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()
+	if err := m.sweep(); err != nil {
+		return nil, err
+	}
 	refs, err := m.remote.Refs(ctx, m.limits.Refs)
 	if err != nil {
 		return nil, err
@@ -272,16 +275,23 @@ func directorySize(dir string) (sum int64) {
 	return sum
 }
 
-// sweep removes partial files of an interrupted git.
+// sweep removes partial files and locks of an interrupted git. If a git process was killed, every later one fails
+// because of its locks. Each change of the mirror calls sweep first, while no other process changes the mirror.
 func (m *Mirror) sweep() error {
 	var wrong []error
-	for _, pattern := range []string{"objects/pack/tmp_*", "objects/tmp_*", "*.lock", "refs/kept/*.lock"} {
+	for _, pattern := range []string{"objects/pack/tmp_*", "objects/tmp_*", "*.lock", "gc.pid", "refs/*/*.lock",
+		"objects/*.lock", "objects/info/*.lock", "objects/info/commit-graphs/*.lock"} {
 		names, _ := filepath.Glob(filepath.Join(m.dir, pattern))
 		for _, name := range names {
-			wrong = append(wrong, os.Remove(name))
+			if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+				wrong = append(wrong, err)
+			}
 		}
 	}
-	return errors.Join(wrong...)
+	if err := errors.Join(wrong...); err != nil {
+		return fmt.Errorf("cannot remove what an interrupted git left in %q: %w", m.dir, err)
+	}
+	return nil
 }
 
 // keep makes the fetched commit permanent and returns its hash. id can be the object of a tag of
@@ -327,6 +337,9 @@ func (m *Mirror) Known(ctx context.Context, wanted []string) (map[string]string,
 // and unreferenced files. keep gets the full hash. The cost is similar to reading the remaining
 // content, so call it only occasionally.
 func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error {
+	if err := m.sweep(); err != nil {
+		return err
+	}
 	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/kept", "refs/followed")
 	if err != nil {
 		return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)
@@ -339,9 +352,6 @@ func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error 
 		if _, err := m.git().output(ctx, "update-ref", "-d", ref); err != nil {
 			return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)
 		}
-	}
-	if err := m.sweep(); err != nil {
-		return err
 	}
 	if _, err := m.git().output(ctx, "gc", "--quiet", "--prune=now"); err != nil {
 		return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)

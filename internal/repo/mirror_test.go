@@ -212,3 +212,56 @@ func TestChain(t *testing.T) {
 	_, err = r.Chain(context.Background(), "main", ".")
 	wantErr(t, err, "is not a commit")
 }
+
+// TestLocksOfAKilledGit: a git process that was killed in any change leaves locks, and the next change works.
+func TestLocksOfAKilledGit(t *testing.T) {
+	g := newGit(t)
+	g.write("fettle.hcl", "one\n")
+	first := g.commit("first")
+	m := mirrorOf(t, g, repo.MirrorLimits{})
+	if _, err := m.Update(t.Context(), []string{"main"}); err != nil {
+		t.Fatal(err)
+	}
+	refs, err := os.ReadDir(filepath.Join(m.Dir(), "refs", "followed"))
+	if err != nil || len(refs) != 1 {
+		t.Fatal(refs, err)
+	}
+	g.write("fettle.hcl", "two\n")
+	second := g.commit("second")
+	left := []string{"refs/kept/" + first + ".lock", "refs/kept/" + second + ".lock",
+		"refs/followed/" + refs[0].Name() + ".lock",
+		"packed-refs.lock", "shallow.lock", "config.lock", "HEAD.lock", "gc.pid", "objects/maintenance.lock",
+		"objects/pack/tmp_pack_x", "objects/info/commit-graphs/commit-graph-chain.lock"}
+	leave := func() {
+		for _, name := range left {
+			path := filepath.Join(m.Dir(), name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	leave()
+	if got, err := m.Update(t.Context(), []string{"main"}); err != nil || got["main"] != second {
+		t.Errorf("an update after a kill: %v, %v", got, err)
+	}
+	leave()
+	if err := m.Tidy(t.Context(), func(commit string) bool { return commit == second }); err != nil {
+		t.Errorf("cleaning up after a kill: %v", err)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(m.Dir(), name)); err == nil {
+			t.Errorf("%s is left", name)
+		}
+	}
+	leave()
+	h, err := repo.OpenHistory(t.Context(), m.Dir(), remoteOf(t, "file://"+g.dir), repo.MirrorLimits{})
+	if err == nil {
+		err = h.Fetch(t.Context(), first)
+	}
+	if err != nil {
+		t.Errorf("a history after a kill: %v", err)
+	}
+}
