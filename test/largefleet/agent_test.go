@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // agent is the state of one target and its agent. simFleet.mu protects it.
@@ -16,11 +17,13 @@ type agent struct {
 	online  bool
 	contact time.Time
 	state   document.State
-	newest  document.Order // of the assignments that the hubs wrote
-	next    version        // the content of newest
-	has     document.Order // the accepted assignment
-	content version        // of has
-	runs    int            // a later run, or loss of the network, ends what an earlier one would do
+	newest  document.Order     // of the assignments that the hubs wrote
+	signed  records.Assignment // the newest one
+	shows   records.Assignment // the accepted one
+	next    version            // the content of newest
+	has     document.Order     // the accepted assignment
+	content version            // of has
+	runs    int                // a later run, or loss of the network, ends what an earlier one would do
 }
 
 // outcome is the result of a run.
@@ -53,7 +56,8 @@ func runTime(a *agent) time.Duration {
 }
 
 // issued passes an assignment that a hub wrote to its agent.
-func (f *simFleet) issued(w fleet.Assignment) {
+func (f *simFleet) issued(g records.Assignment) {
+	w := g.Assignment
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a := f.agents[w.Target]
@@ -66,7 +70,7 @@ func (f *simFleet) issued(w fleet.Assignment) {
 	if !newer(number, a.newest) {
 		return
 	}
-	a.newest, a.next = number, v
+	a.newest, a.next, a.signed = number, v, g
 	if a.online {
 		f.after(a, arrival, f.accept)
 	}
@@ -94,7 +98,7 @@ func (f *simFleet) accept(a *agent) {
 	if !newer(a.newest, a.has) {
 		return
 	}
-	a.has, a.content = a.newest, a.next
+	a.has, a.content, a.shows = a.newest, a.next, a.signed
 	f.report(a, document.Applying)
 	f.after(a, runTime(a), f.applied)
 }

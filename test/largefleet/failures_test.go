@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
@@ -70,22 +69,6 @@ var hubFailures = []scenario{
 		cut.process.cut.Store(false)
 		f.reaches(n, 15*time.Minute)
 	}},
-	{"the storage is restored from a backup", func(f *simFleet) {
-		careful(f)
-		f.reaches(f.commit("modules/web"), 10*time.Minute)
-		old := f.backup()
-		n := f.commit("modules/base")
-		f.until(10*time.Minute, "a half has the change", func() bool { return f.judge.had(n) > f.judge.n/2 })
-		f.endAll()
-		f.restore(old)
-		f.setHead(commitName(n))
-		had := f.judge.had(n)
-		f.judge.again = true
-		f.reaches(n, 20*time.Minute)
-		if back := f.judge.backwards; back > had {
-			f.t.Errorf("%d targets got older content, and %d had newer", back, had)
-		}
-	}},
 	{"the clock of the leader jumps ahead", func(f *simFleet) { clockJumps(f, time.Hour) }},
 	{"the clock of the leader jumps back", func(f *simFleet) { clockJumps(f, -time.Hour) }},
 	{"many commits in an hour", func(f *simFleet) {
@@ -132,23 +115,4 @@ func (f *simFleet) replace() {
 		h.end()
 	}
 	f.startAll(2)
-}
-
-// backup copies the storage.
-func (f *simFleet) backup() map[string]*bustest.Store {
-	out := map[string]*bustest.Store{}
-	for name, s := range f.stores {
-		out[name] = s.Copy()
-	}
-	return out
-}
-
-// restore replaces the storage, and starts a hub. Then the agents connect and show their assignments.
-func (f *simFleet) restore(stores map[string]*bustest.Store) {
-	f.unwatch()
-	f.use(stores, bustest.NewLog())
-	f.startAll(1)
-	for _, a := range f.order {
-		f.raise(a.ID, a.has)
-	}
 }

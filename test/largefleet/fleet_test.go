@@ -113,7 +113,7 @@ func (f *simFleet) use(stores map[string]*bustest.Store, log *bustest.Log) {
 	}
 	t.Assignments.Changed = func(_ string, a records.Assignment, _ uint64, gone bool) {
 		if !gone {
-			f.issued(a.Assignment)
+			f.issued(a)
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)

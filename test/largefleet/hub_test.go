@@ -29,15 +29,16 @@ import (
 
 // hub is a running hub: its copy of the storage and its leader.
 type hub struct {
-	fleet   *simFleet
-	name    string
-	process *process
-	table   *records.Table
-	leader  *leader.Leader
-	log     *rollouts.Log
-	skew    atomic.Int64 // of its clock, in ns
-	end     func()       // as kill -9
-	ended   chan struct{}
+	fleet       *simFleet
+	name        string
+	process     *process
+	table       *records.Table
+	leader      *leader.Leader
+	log         *rollouts.Log
+	assignments *assignments.Store
+	skew        atomic.Int64 // of its clock, in ns
+	end         func()       // as kill -9
+	ended       chan struct{}
 }
 
 func (h *hub) now() time.Time { return time.Now().Add(time.Duration(h.skew.Load())) }
@@ -70,9 +71,10 @@ func (f *simFleet) start(name string) *hub {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	h.table, h.log = t, rollouts.NewLog(t.Rollouts)
+	h.table, h.log, h.assignments = t, rollouts.NewLog(t.Rollouts), store
 	h.leader = leader.New(f.leaderConfig(h, store))
 	h.leader.Watch()
+	t.Assignments.Changed = h.leader.OnAssignment
 	g, ctx := errgroup.WithContext(ctx)
 	t.Follow(ctx, g)
 	g.Go(func() error {
@@ -181,16 +183,14 @@ func (f *simFleet) setHead(commit string) {
 	}
 }
 
-// raise stores that an agent has a newer assignment than the storage, as hubs do when it connects.
-func (f *simFleet) raise(id fleet.TargetID, has document.Order) {
-	g, _, _ := f.watch.Assignments.Get(string(id))
-	now := g.Assignment
-	if now.Epoch > has.Epoch || now.Epoch == has.Epoch && now.Generation >= has.Generation {
-		return
+// show passes the assignment of an agent to a hub, as agents do when they have a newer one than the hub.
+func (f *simFleet) show(a *agent) {
+	f.mu.Lock()
+	envelope, err := a.shows.Envelope()
+	f.mu.Unlock()
+	if err == nil {
+		err = f.leads().assignments.Adopt(context.Background(), a.ID, envelope)
 	}
-	_, rev, _ := f.watch.MinimumGenerations.Get(string(id))
-	err := f.watch.MinimumGenerations.Put(context.Background(), string(id),
-		fleet.Have{Epoch: has.Epoch, Generation: has.Generation}, rev)
 	if err != nil {
 		f.t.Error(err)
 	}

@@ -20,7 +20,7 @@ type judge struct {
 	stops bool
 	// hasty is set if a wave may begin before the targets were ready for the minimum time.
 	hasty bool
-	again bool // targets may get a change that they lost
+	back  int // targets may return to this change, with the same limits as for a new one; 0 means none
 	// backwards is the number of targets that got older content; without a failure of the newer one.
 	backwards int
 
@@ -117,14 +117,14 @@ func (j *judge) issued(a *agent, number document.Order, v version) {
 // moved judges that a target gets another content.
 func (j *judge) moved(a *agent, r *record, n int) {
 	delete(j.change(r.version).unavailable, a)
-	if r.left[n] && n > r.version && !j.again {
+	if r.left[n] && n > r.version {
 		j.fault("%s gets the change %d again", a.Name, n)
 	}
-	if r.version > n {
+	if r.version > n && n != j.back {
 		r.left[r.version] = true
 	}
-	forward := n > r.version
-	if !forward && j.change(r.version).failed.IsZero() {
+	forward := n > r.version || n == j.back
+	if n < r.version && j.change(r.version).failed.IsZero() {
 		j.backwards++
 	}
 	r.version = n

@@ -37,7 +37,7 @@ type scenario struct {
 // TestLargeFleets plays scenarios with real leaders of hubs and many simple agents in virtual time.
 func TestLargeFleets(t *testing.T) {
 	n := size(t)
-	for _, s := range sample.Pick(slices.Concat(commits, hubFailures)) {
+	for _, s := range sample.Pick(slices.Concat(commits, hubFailures, restored)) {
 		t.Run(s.name, func(t *testing.T) {
 			began, cpu := time.Now(), cpuTime()
 			inFleet(t, n, func(f *simFleet) {

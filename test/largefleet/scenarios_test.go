@@ -123,11 +123,11 @@ func (f *simFleet) reaches(n int, within time.Duration) {
 	f.until(time.Minute, "it is complete", func() bool { return f.newest().Phase == string(rollout.Completed) })
 }
 
-// breaks makes the bad commit. It judges how many targets ever had it, that all of them return, that it is held, and
-// that a correction reaches all.
+// breaks makes the bad commit, which changes all modules in the same way. It judges how many targets ever had it, that
+// all of them return with all modules, that it is held, and that a correction reaches all.
 func (f *simFleet) breaks(most int) {
 	f.t.Helper()
-	n := f.commit("modules/web")
+	n := f.commit(moduleNames...)
 	f.until(40*time.Minute, "all return", func() bool { return f.judge.had(n) > 0 && f.judge.haveAll(n-1) })
 	f.bounded(n, most)
 	f.held(n)

@@ -10,10 +10,8 @@ import (
 // careful selects the built-in strategy: one target, a tenth, and the rest by quarters.
 func careful(f *simFleet) {
 	f.selectStrategy("careful")
-	n, early := f.judge.n, f.judge.n/10
 	f.judge.stops = true
-	f.judge.waves = []wave{{1, 1, minReadyTime}, {1 + early, quarter(early), minReadyTime},
-		{n, quarter(n - 1 - early), minReadyTime}}
+	f.judge.carefully(0, f.judge.n)
 }
 
 func quarter(n int) int { return max(1, n/4) }

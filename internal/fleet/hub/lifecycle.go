@@ -43,7 +43,10 @@ func (h *Hub) watchMirrors() {
 	r.Members.Changed = h.members.OnMember
 	r.Signers.Changed = h.members.OnSigner
 	r.Targets.Changed = h.onTarget
-	r.Assignments.Changed = h.agents.OnRecord
+	r.Assignments.Changed = func(key string, g records.Assignment, rev uint64, gone bool) {
+		h.leader.OnAssignment(key, g, rev, gone)
+		h.agents.OnRecord(key, g, rev, gone)
+	}
 	r.Jobs.Changed = func(_ string, r records.Job, _ uint64, gone bool) {
 		if !gone {
 			h.jobs.Offer(h.ctx, r)

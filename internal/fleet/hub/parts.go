@@ -125,7 +125,7 @@ func newContents(c *core, t *targets.Registry, r *repository.Follower) *contents
 func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.Server {
 	return assignments.NewServer(assignments.ServerConfig{Now: c.now, Warn: c.warn, Context: c.context,
 		Records: &c.records, View: c.view, Exchange: c.exchange, RetryQueue: &c.retryQueue,
-		Keys: c.keyring.SigningKeys, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
+		Adopt: c.assignments.Adopt, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
 }
 
 func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks) *leader.Leader {

@@ -46,7 +46,7 @@ func TestAdditionWithoutRoot(t *testing.T) {
 	}
 	h := f.s.Rollouts["r2"].Plan.Waves[2].Members[0]
 	why := f.s.Reason(f.world(), h, rollout.Change{Part: "extra", Digest: "e1"})
-	if !strings.Contains(why, "other targets have it") || !strings.Contains(why, "rollout r2") {
+	if !strings.Contains(why, "it is stable") || !strings.Contains(why, "rollout r2") {
 		t.Error(why)
 	}
 	f.until(t, "all", func() bool { return f.have("e1") == 40 && f.phase("r2") == rollout.Completed })

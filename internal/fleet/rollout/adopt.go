@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // adopt makes content stable that a healthy target of the lane has already, for parts that no rollout has delivered
 // yet: a fleet may have had its content before it used rollouts. Otherwise the first target that is added later, and
 // fails for its own reasons, would get the content held.
@@ -39,13 +41,23 @@ func (s *State) delivered(lane, part string) bool {
 	return false
 }
 
-// proved reports whether a healthy target of the lane has a change.
+// proved reports whether a healthy target of the lane has a change. The rollout of foreign content may not
+// have been complete, unless all targets with an assignment have this content.
 func (t *turn) proved(lane string, c Change) bool {
 	for _, id := range t.targets {
 		target := t.w.Targets[id]
-		if target.Lane == lane && !target.New && target.Health == Healthy && t.w.Has(id, c.Part) == c.Digest {
+		if target.Lane == lane && !target.New && target.Health == Healthy && t.w.Has(id, c.Part) == c.Digest &&
+			(!target.isForeign(c.Part) || !isLacked(t.w, lane, t.wanting[c])) {
 			return true
 		}
 	}
 	return false
+}
+
+// isLacked reports whether one of some targets is in a lane and has an assignment.
+func isLacked(w World, lane string, ids []ID) bool {
+	return slices.ContainsFunc(ids, func(id ID) bool {
+		target := w.Targets[id]
+		return target.Lane == lane && !target.New
+	})
 }

@@ -27,7 +27,7 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 func (s *State) waiting(id ID, lane string, c Change) string {
 	why := position(s.Open(), id, lane, c)
 	if c.Adds {
-		why = "other targets have it, and a rollout must add it to this target: " + why
+		why = "it is stable, and a rollout must bring it to this target, which has different content or none: " + why
 	}
 	return why
 }

@@ -17,7 +17,9 @@ func (s *State) Decide(w World, now int64) []Event {
 			t.observe(r)
 		}
 		t.mark()
-		t.propose()
+		if !w.awaitsContents() {
+			t.propose()
+		}
 		if !w.Resync {
 			for _, r := range s.Open() {
 				t.grant(r)

@@ -125,6 +125,21 @@
 // is held: it is not rolled out again until an operator releases it. It is shown as held while a target of the lane
 // lacks it, so not after other content replaced it. Stable content is never held.
 //
+// # Foreign content
+//
+// If the log was lost, or is an old copy, targets can have content of rollouts that
+// the log does not know: see Target.Foreign. They keep it.
+//
+//   - Stable content replaces foreign content only in a rollout: Change.Adds is set.
+//     So a failure holds this change, and not the content of other targets.
+//   - If the rollout is rolled back, its members return to their foreign content.
+//   - Content that healthy targets have is not stable if it is foreign, unless all
+//     targets of the lane have it: its rollout may not have been complete.
+//   - A member leaves a rollout that had granted it the change if it has foreign
+//     content that is neither the change nor its previous content.
+//   - No rollout begins while World.Resync is set and a target has foreign content,
+//     because more targets will show their content.
+//
 // # Interruption
 //
 // World.Jump is the last jump of the clock of the hub. Time before it does not count for members that are ready, in

@@ -4,7 +4,8 @@ package rollout
 type Change struct {
 	Part   string `json:"part"`   // "top", "modules/web", "labels", …
 	Digest string `json:"digest"` // of the new content; "" removes the part
-	// Adds means that the content is stable, and the target does not have the part: its addition is a change of its own.
+	// Adds means that the content is stable, and the target does not have the part, or has foreign content: its addition
+	// is a change of its own.
 	Adds bool `json:"adds,omitempty"`
 }
 

@@ -34,10 +34,11 @@ type host struct {
 	from        string // the branch of its root content
 	freely      bool   // it got its root content without a rollout
 	behind      behind
-	inLane      string // the lane in force at the last decision
-	role        string // its label
-	given       string // the role in its newest assignment
-	badWith     string // it fails with this part
+	inLane      string            // the lane in force at the last decision
+	role        string            // its label
+	given       string            // the role in its newest assignment
+	badWith     string            // it fails with this part
+	shown       map[string]string // its parts when the log was lost
 	lacking     map[string]lack
 }
 
@@ -121,8 +122,8 @@ func (f *fleet) target(h *host) rollout.Target {
 	}
 	missing := missing(h, wants)
 	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Missing: missing, Ordered: f.asks(h, missing),
-		Health: h.health, Since: h.since, Online: h.online,
-		Contact: h.contact, Hold: h.hold, Closed: h.closed, New: h.fresh,
+		Foreign: h.foreign(), Health: h.health, Since: h.since, Online: h.online, Contact: h.contact,
+		Hold: h.hold, Closed: h.closed, New: h.fresh,
 		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Labels: h.labels}
 }
 

@@ -222,7 +222,8 @@ func (f *fleet) explained(w rollout.World) {
 	}
 }
 
-var namesRollout = regexp.MustCompile(`rollout r[0-9]+|other targets that catch up|content is stable`)
+var namesRollout = regexp.MustCompile(`rollout r[0-9]+|other targets that catch up|content is stable|` +
+	`most targets have contact`)
 
 // absent checks the targets that the state calls away: exactly those without contact for five minutes, except time in
 // which no hub led.

@@ -1,5 +1,7 @@
 package rollout
 
+import "slices"
+
 // membership removes members that left the fleet or want other content, and adds new targets.
 func (t *turn) membership(r *Rollout) {
 	if r.Phase == RollingBack {
@@ -19,6 +21,8 @@ func (t *turn) membership(r *Rollout) {
 			t.about(r, Left, id, "it follows another branch")
 		case t.replaced(r, target):
 			t.about(r, Left, id, "the content was replaced")
+		case strays(t.w, r, id, m):
+			t.about(r, Left, id, "it has content that the log does not know")
 		case m.State == MemberPending && !target.wants(r):
 			t.about(r, Left, id, "it does not need the change any more")
 		}
@@ -33,10 +37,23 @@ func (t *turn) membership(r *Rollout) {
 // retired removes members that are not targets any more.
 func (t *turn) retired(r *Rollout) {
 	for _, id := range t.ids(r) {
-		if _, ok := t.w.Targets[id]; !ok && r.Members[id].State != MemberLeft {
+		m := r.Members[id]
+		if _, ok := t.w.Targets[id]; !ok && m.State != MemberLeft {
 			t.about(r, Left, id, "it is not an active target any more")
+		} else if ok && strays(t.w, r, id, m) {
+			t.about(r, Left, id, "it has content that the log does not know")
 		}
 	}
+}
+
+// strays reports whether a member that was granted the change of a rollout has content of a rollout that the log does
+// not know: neither the change nor the content before the grant.
+func strays(w World, r *Rollout, id ID, m *Member) bool {
+	target := w.Targets[id]
+	return m.touched() && len(target.Foreign) > 0 && slices.ContainsFunc(r.Plan.Changes, func(c Change) bool {
+		now := Change{Part: c.Part, Digest: w.Has(id, c.Part)}
+		return target.isForeign(c.Part) && now.Digest != c.Digest && !slices.Contains(m.Before, now)
+	})
 }
 
 // join adds targets that began to need the change to the last wave, unless this wave began already.

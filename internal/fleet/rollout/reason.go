@@ -24,6 +24,9 @@ func (s *State) obstacles(w World, id ID, c Change, why string) string {
 			why += text
 		}
 	}
+	if w.Resync && len(t.Foreign) > 0 {
+		why += "; the hub waits until most targets have contact"
+	}
 	if t.Hold != "" {
 		why += "; it must not be changed now: " + t.Hold
 	}

@@ -12,7 +12,7 @@ type turn struct {
 	targets []ID            // of the world, sorted
 	wanting map[Change][]ID // targets that want a change, sorted
 	members map[string][]ID // of rollouts, sorted
-	missing []ID            // targets with Target.Missing, sorted
+	missing []ID            // targets with Target.Missing or Target.Foreign, sorted
 }
 
 func newTurn(s *State, w World, now int64) *turn {
@@ -21,7 +21,7 @@ func newTurn(s *State, w World, now int64) *turn {
 		t.targets = sorted(w.Targets)
 	}
 	for _, id := range t.targets {
-		if len(w.Targets[id].Missing) > 0 {
+		if target := w.Targets[id]; len(target.Missing)+len(target.Foreign) > 0 {
 			t.missing = append(t.missing, id)
 		}
 	}

@@ -27,6 +27,9 @@ type Target struct {
 	Missing []string
 	// Ordered are the parts of Missing that new labels select, and that no newer commit selects.
 	Ordered []string
+	// Foreign are the parts of a target whose content the log does not know, because it was lost or is an old copy. The
+	// target keeps this content until a rollout replaces it, also if the desired content is stable.
+	Foreign []string
 	Health  Health
 	Since   int64 // of the health, seconds since 1970
 	Online  bool
@@ -94,4 +97,21 @@ func (w World) counted(at, now int64) int64 {
 		return w.Jump
 	}
 	return max(at, w.Jump)
+}
+
+func (t Target) isForeign(part string) bool { return slices.Contains(t.Foreign, part) }
+
+// awaitsContents reports whether a hub that began to lead waits for foreign content: a target has some, and more
+// targets will show their content when they have contact. A rollout that begins before would have too few members in
+// its waves.
+func (w World) awaitsContents() bool {
+	if !w.Resync {
+		return false
+	}
+	for _, target := range w.Targets {
+		if len(target.Foreign) > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -42,7 +42,7 @@ func (s *Store) Parse(b []byte) (records.Assignment, error) {
 	for i := range r.Signatures {
 		r.Signatures[i].KeyID = fleet.Intern(r.Signatures[i].KeyID)
 	}
-	g := records.Assignment{Fence: r.Fence, Signatures: r.Signatures, Common: common}
+	g := records.Assignment{Fence: r.Fence, Signatures: r.Signatures, Common: common, Foreign: s.contents.one(r.Foreign)}
 	if common != nil {
 		g.Assignment, err = common.Parse(r.Payload)
 	} else {

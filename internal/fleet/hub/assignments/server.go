@@ -3,6 +3,7 @@ package assignments
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,8 +23,8 @@ type ServerConfig struct {
 	View       *view.View
 	Exchange   fleet.Exchange
 	RetryQueue *limits.RetryQueue
-	// Keys returns the signing keys of all hubs.
-	Keys func() (fleet.Keys, error)
+	// Adopt stores the signed assignment that a target showed. See Store.Adopt.
+	Adopt func(ctx context.Context, id fleet.TargetID, envelope []byte) error
 	// IsCloned reports whether a target gets no assignments. OnClock compares the clock of an agent.
 	IsCloned func(fleet.TargetID) bool
 	OnClock  func(ctx context.Context, from fleet.TargetID, clock time.Time)
@@ -46,8 +47,8 @@ func (s *Server) OnAssignment(ctx context.Context, from fleet.TargetID, body []b
 	s.View.RecordContact(from, s.Now())
 	g, _, ok := s.Records.Assignments.Get(string(from))
 	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
-	if s.mayBeBehind(have, g.Assignment) {
-		s.checkMinimumGeneration(from)
+	if mayBeBehind(have, g.Assignment) {
+		s.adopt(from)
 	}
 	if !ok || g.Assignment.Newer(was) <= 0 || s.IsCloned(from) {
 		return nil, nil
@@ -55,48 +56,34 @@ func (s *Server) OnAssignment(ctx context.Context, from fleet.TargetID, body []b
 	return g.Envelope()
 }
 
-// mayBeBehind reports whether an agent claims a newer assignment than this hub has. If this hub has
-// none, the next assignment belongs to the current epoch, which then must be newer than the claim.
-func (s *Server) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
-	if r, _, _ := s.Records.Epochs.Get(records.EpochKey); g.Epoch == 0 && have.Epoch < r.Number {
-		return false
-	}
+// mayBeBehind reports whether an agent claims a newer assignment than this hub has.
+func mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
 	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
 }
 
-// checkMinimumGeneration asks an agent for its signed assignment. An unsigned claim is not enough:
-// one agent could push the epoch of the fleet to the maximal number.
-func (s *Server) checkMinimumGeneration(id fleet.TargetID) {
+// adopt asks an agent for its signed assignment and stores it. An unsigned claim is not enough: the agent could choose
+// its own content, and push the epoch of the fleet to the maximal number.
+func (s *Server) adopt(id fleet.TargetID) {
 	s.RetryQueue.Add(s.Context(), limits.RetryTask{
-		Key: "floor/" + string(id),
-		Do:  func(ctx context.Context) error { return s.raiseMinimumGeneration(ctx, id) },
+		Key: "shown/" + string(id),
+		Do:  func(ctx context.Context) error { return s.adoptShown(ctx, id) },
 		Again: func(err error) bool {
-			s.Warn(fmt.Sprintf("cannot store the generation of the assignment that the target %s has: %v", id, err))
+			s.Warn(fmt.Sprintf("cannot store the assignment that the target %s has: %v", id, err))
 			return s.Exchange.IsConnected(id)
 		},
 	})
 }
 
-func (s *Server) raiseMinimumGeneration(ctx context.Context, id fleet.TargetID) error {
+func (s *Server) adoptShown(ctx context.Context, id fleet.TargetID) error {
 	envelope, err := s.Exchange.Ask(ctx, id, fleet.MessageShow, nil)
 	if err != nil || len(envelope) == 0 {
 		return err
 	}
-	keys, err := s.Keys()
-	if err != nil {
-		return err
-	}
-	a, err := fleet.OpenAssignment(envelope, keys)
-	if err != nil || a.Target != id {
+	if err = s.Adopt(ctx, id, envelope); errors.Is(err, ErrForged) {
 		s.Warn(fmt.Sprintf("the target %s has sent an assignment that no hub of this fleet signed for it", id))
 		return nil
 	}
-	floor := fleet.Have{Epoch: a.Epoch, Generation: a.Generation}
-	had, rev, _ := s.Records.MinimumGenerations.Get(string(id))
-	if had == floor {
-		return nil
-	}
-	return s.Records.MinimumGenerations.Put(ctx, string(id), floor, rev)
+	return err
 }
 
 // OnBeat records the contact and the clock of an agent, and sends a newer assignment if there is
@@ -108,8 +95,11 @@ func (s *Server) OnBeat(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 	s.View.RecordContact(from, s.Now())
 	s.OnClock(ctx, from, time.Unix(0, b.Clock))
-	if g, _, ok := s.Records.Assignments.Get(string(from)); ok &&
-		g.Assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
+	g, _, ok := s.Records.Assignments.Get(string(from))
+	if mayBeBehind(b.Have, g.Assignment) {
+		s.adopt(from) // the store was restored while the agent was connected
+	}
+	if ok && g.Assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
 		s.Push(g) // the assignment is newer than the last request, or the agent rejected an earlier push
 	}
 	return nil, nil

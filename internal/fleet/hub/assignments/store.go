@@ -30,9 +30,10 @@ type Config struct {
 // Store reads and writes assignments. It is safe for concurrent use. Its caches have their own locks.
 type Store struct {
 	Config
-	lists  lists
-	shared sharedModules
-	packer records.Packer
+	lists    lists
+	contents contents
+	shared   sharedModules
+	packer   records.Packer
 }
 
 // New returns a store. Its Records may be opened later, but before the first use.

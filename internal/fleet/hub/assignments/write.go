@@ -29,7 +29,8 @@ func (s *Store) sign(fence uint64, a fleet.Assignment, c *records.Common) (recor
 	}
 	signature.KeyID = fleet.Intern(signature.KeyID)
 	g.Signatures = []fleet.Signature{signature}
-	_, rev, _ := s.Records.Assignments.Get(string(a.Target))
+	had, rev, _ := s.Records.Assignments.Get(string(a.Target))
+	g.Foreign = had.Foreign
 	packed, err := s.packer.PackText(g, text)
 	return records.Draft[records.Assignment]{Key: string(a.Target), Value: g, Text: packed, Rev: rev}, err
 }
@@ -72,7 +73,8 @@ func (s *Store) WriteInBatches(ctx context.Context, fence uint64, all []fleet.As
 }
 
 // write writes an assignment. If the store has a record with a higher fence, another hub leads now:
-// the record stays, and write returns an error with ErrDeposed.
+// the record stays, and write returns an error with ErrDeposed. If the target showed a newer assignment meanwhile, it
+// returns an error with ErrShown.
 func (s *Store) write(ctx context.Context, d records.Draft[records.Assignment]) error {
 	for {
 		err := s.Records.Assignments.Write(ctx, d)
@@ -95,9 +97,26 @@ func (s *Store) write(ctx context.Context, d records.Draft[records.Assignment]) 
 		if there.Fence > d.Value.Fence {
 			return fmt.Errorf("cannot write the assignment of %s: %w", d.Value.Assignment.Name, ErrDeposed)
 		}
+		if s.wasShown(e, there) {
+			return fmt.Errorf("cannot write the assignment of %s: %w", d.Value.Assignment.Name, ErrShown)
+		}
 		d.Rev = e.Rev
 	}
 }
+
+// wasShown reports whether the store has an assignment that a target showed, and that the mirror did not have. The
+// mirror has it then.
+func (s *Store) wasShown(e fleet.Entry, there records.StoredAssignment) bool {
+	if _, rev, _ := s.Records.Assignments.Get(e.Key); len(there.Foreign) == 0 || e.Rev <= rev {
+		return false
+	}
+	s.Records.Assignments.Take(e)
+	return true
+}
+
+// ErrShown is wrapped by errors of a leader that did not know that a target showed a newer assignment. It must compute
+// again.
+var ErrShown = errors.New("the target has a newer assignment than the hubs")
 
 // ErrDeposed is wrapped by errors of a hub that no longer leads.
 var ErrDeposed = errors.New("this hub does not lead any longer: another hub has taken over")

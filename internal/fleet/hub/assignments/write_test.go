@@ -93,5 +93,6 @@ func giving(t *testing.T) (*Store, *tallied) {
 	}
 	s, store := newStore(t, key), &tallied{Store: bustest.NewStore()}
 	s.Records.Assignments = records.NewMirror(fleet.Store(store), "", s.Parse)
+	s.Records.Assignments.Format = s.Pack
 	return s, store
 }

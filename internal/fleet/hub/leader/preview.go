@@ -51,7 +51,7 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 		return none, err
 	}
 	f := rollouts.Fleet{Now: in.Now, Branch: in.Branch, Head: contents, Targets: targets,
-		Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
+		Foreign: l.foreign, Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
 	for _, module := range rollouts.ReadyModules(contents) {
 		if f.Ready[module], err = l.Ready(ctx, module); err != nil {
 			return none, err

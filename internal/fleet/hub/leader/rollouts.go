@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
@@ -30,8 +31,9 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 		return nil, err
 	}
 	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Jump: t.rollouts.jump, Branch: in.Branch,
-		Head: head, Targets: targets, Observed: &t.rollouts.observed, Ready: map[string]map[fleet.TargetID]bool{},
-		User: t.userNamed}
+		Head: head, Targets: targets, Observed: &t.rollouts.observed, Foreign: t.foreign,
+		Ready: map[string]map[fleet.TargetID]bool{},
+		User:  t.userNamed}
 	for _, module := range rollouts.ReadyModules(head) {
 		if f.Ready[module], err = t.Ready(ctx, module); err != nil {
 			return nil, err
@@ -45,6 +47,12 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 		t.rollouts.away = turn.Away()
 		return grant
 	}, nil
+}
+
+// foreign is rollouts.Fleet.Foreign.
+func (c Config) foreign(id fleet.TargetID) []records.Content {
+	g, _, _ := c.Records.Assignments.Get(string(id))
+	return g.Foreign
 }
 
 // anyStrategy reports whether changes of a target wait for rollouts.

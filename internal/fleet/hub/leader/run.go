@@ -44,7 +44,7 @@ func (t *term) run(ctx context.Context) error {
 				return fmt.Errorf("%w: %w", errStuck, err)
 			}
 			next, t.rollouts.away = t.Now(), nil
-			if !errors.Is(err, errOutdated) {
+			if !errors.Is(err, errOutdated) && !errors.Is(err, assignments.ErrShown) {
 				t.Warn("cannot assign: " + err.Error())
 				next = next.Add(retryAfter)
 			}

@@ -26,6 +26,13 @@ func (l *Leader) OnTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	l.tell(assign.Event{Rev: rev, Kind: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
 }
 
+// OnAssignment passes an assignment that a target showed to the computation, if this hub leads.
+func (l *Leader) OnAssignment(key string, g records.Assignment, rev uint64, gone bool) {
+	if !gone && len(g.Foreign) > 0 {
+		l.tell(assign.Event{Rev: rev, Kind: assign.AssignmentEvent, Key: key, Assignment: &g.Assignment})
+	}
+}
+
 // Watch passes the changes of mirrors to the computation, if this hub leads. It sets the field
 // Changed of these mirrors, so it must be called before the mirrors are followed.
 func (l *Leader) Watch() {

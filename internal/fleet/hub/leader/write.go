@@ -30,7 +30,17 @@ func (t *term) begin(ctx context.Context, epoch uint64) error {
 		Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
 }
 
-// write writes assignments in batches.
+// learn folds the assignments that the store has.
+func (t *term) learn(all []fleet.Assignment) {
+	for _, a := range all {
+		if g, rev, ok := t.Records.Assignments.Get(string(a.Target)); ok && g.Assignment.Number() == a.Number() {
+			t.state.Fold(assign.Event{Rev: rev, Kind: assign.AssignmentEvent, Key: string(a.Target),
+				Assignment: &g.Assignment})
+		}
+	}
+}
+
+// write writes assignments in batches. After an error the state has the assignments that were written.
 func (t *term) write(ctx context.Context, all []fleet.Assignment) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(2) // one batch is prepared while another is written
@@ -47,5 +57,9 @@ func (t *term) write(ctx context.Context, all []fleet.Assignment) error {
 			return err
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	if err != nil {
+		t.learn(all)
+	}
+	return err
 }

@@ -28,6 +28,10 @@ type Assignment struct {
 	// Common contains the root bundle and the modules if they are stored once for many targets,
 	// otherwise nil.
 	Common *Common
+	// Foreign is the content of the last assignment that the target showed, sorted by part; nil if it showed none. The log
+	// of rollouts does not know how the target got this content. The target can have other content by now, and return to
+	// this content. Targets with equal lists share them.
+	Foreign []Content
 }
 
 // StoredAssignment is the stored form of an [Assignment]: compressed JSON. It contains the
@@ -37,6 +41,7 @@ type StoredAssignment struct {
 	Fence uint64 `json:"fence"`
 	// Common is the digest of the shared modules, or "" if the payload is complete.
 	Common     string            `json:"common,omitempty"`
+	Foreign    []Content         `json:"foreign,omitempty"`
 	Payload    json.RawMessage   `json:"payload"`
 	Signatures []fleet.Signature `json:"signatures"`
 }
@@ -89,12 +94,19 @@ func (p *Packer) PackText(g Assignment, signed []byte) ([]byte, error) {
 	}
 	defer p.writers.Put(w)
 	out.WriteByte(withWords)
-	common := ""
+	more := ""
 	if g.Common != nil {
-		common, signed = fmt.Sprintf(`"common":%q,`, g.Common.Digest), g.Assignment.WithoutSharedParts().Marshal()
+		more, signed = fmt.Sprintf(`"common":%q,`, g.Common.Digest), g.Assignment.WithoutSharedParts().Marshal()
+	}
+	if len(g.Foreign) > 0 {
+		foreign, err := json.Marshal(g.Foreign)
+		if err != nil {
+			return nil, err
+		}
+		more += fmt.Sprintf(`"foreign":%s,`, foreign)
 	}
 	// The payload is already JSON. json.Marshal would parse all of it again.
-	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.Fence, common, signed, signatures)
+	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.Fence, more, signed, signatures)
 	err = errors.Join(err, w.Close())
 	return out.Bytes(), err
 }

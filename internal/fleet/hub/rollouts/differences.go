@@ -1,7 +1,11 @@
 package rollouts
 
 import (
+	"cmp"
+	"slices"
+
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
@@ -13,6 +17,7 @@ type differences struct {
 	lists    map[lists][]rollout.Change // the changes between two lists of modules
 	absent   map[lists][]string         // the modules of the second list that the first one does not have
 	composed map[combination]composed
+	strange  map[strange][]string // results of foreign
 }
 
 // content identifies the content of a part, like its digest. Equal needs of targets have the same address.
@@ -141,4 +146,37 @@ type composed struct {
 type combination struct {
 	lists
 	choices string
+}
+
+// strange identifies an assignment and the content that its target showed.
+type strange struct {
+	root    string // digest
+	modules lists
+	shown   *records.Content
+}
+
+// foreign returns the parts of an assignment that have the content that the target showed, sorted. The caller must not
+// modify the result.
+func (d *differences) foreign(was *fleet.Assignment, shown []records.Content) []string {
+	if len(shown) == 0 || was == nil || was.Withdrawn != "" {
+		return nil
+	}
+	key := strange{was.Root.Bundle.Digest, listsOf(was.Modules, nil), &shown[0]}
+	known, ok := d.strange[key]
+	if !ok {
+		known, d.strange = common(records.ContentsOf(*was), shown), limited(d.strange, maxLists)
+		d.strange[key] = known
+	}
+	return known
+}
+
+// common returns the parts that two sorted lists have with the same content.
+func common(a, b []records.Content) (out []string) {
+	for _, c := range a {
+		i, found := slices.BinarySearchFunc(b, c, func(x, y records.Content) int { return cmp.Compare(x.Part, y.Part) })
+		if found && b[i] == c {
+			out = append(out, c.Part)
+		}
+	}
+	return out
 }

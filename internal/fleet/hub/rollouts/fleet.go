@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/fleet/rollout/declared"
 )
@@ -24,6 +25,8 @@ type Fleet struct {
 	// Ready contains the targets on which a module is ready as assigned, for the modules of ReadyModules.
 	Ready    map[string]map[fleet.TargetID]bool
 	Observed *Observed
+	// Foreign returns records.Assignment.Foreign of a target. nil means that there is none.
+	Foreign func(fleet.TargetID) []records.Content
 	// User returns the user of the hub with one of the names. It returns "" if there is none, or more than one.
 	User func(names []string) string
 	// Eager is World.Eager.
@@ -47,6 +50,9 @@ func (f Fleet) target(d assign.Desired, s *rollout.State) rollout.Target {
 		t.Wants, t.Labels = f.Observed.differences.wants(d.Was, *d.Want), d.Want.Labels
 		t.Missing = f.Observed.differences.missing(d.Was, *d.Want)
 		t.Ordered = ordersOf(d.Was, *d.Want, t.Missing)
+		if f.Foreign != nil {
+			t.Foreign = f.Observed.differences.foreign(d.Was, f.Foreign(d.Target.ID))
+		}
 	}
 	t.Health = health(d.Was, seen)
 	t.Since = f.Observed.since(d.Target.ID, t.Health, f.Now)
