@@ -86,7 +86,7 @@ func (m *machine) company() {
 // Debian; a second run finds nothing to do, and the way back leads to the plain
 // Debian. An ordinary user can look at all of it and change nothing.
 func TestCompanyOnAHost(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 5)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

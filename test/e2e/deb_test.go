@@ -59,7 +59,7 @@ func buildDeb(dir string) (string, error) {
 // The same sources give the same bytes. This package, which is hardly compressed, is about an
 // eighth larger than the one that users install.
 func TestPackageReproducible(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 4)
 	t.Parallel()
 	hosts.Require(t)
 	one, err1 := os.ReadFile(sharedDeb(t))

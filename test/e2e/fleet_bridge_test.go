@@ -46,7 +46,7 @@ func (b *bridge) web(i int) *machine { return b.fleet.agents[i].with(b.t) }
 // TestBridge: one command makes a fleet of bare hosts, and all that works over SSH works
 // through the hub as well.
 func TestBridge(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 7)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

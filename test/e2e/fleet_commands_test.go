@@ -27,7 +27,7 @@ type signedFleet struct {
 // TestSignedCommands runs commands and jobs through a hub on a host with commands = "signed": only
 // signed ones run, each once, also after a restart of the host.
 func TestSignedCommands(t *testing.T) {
-	sample.Group(t, 2)
+	sample.Group(t, 4)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -49,7 +49,7 @@ file "/etc/backends.conf" {
 // first one, a new one appears in its file, a store that is lost takes none out of it, and
 // one that is retired is out of it.
 func TestFleetExports(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 0)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

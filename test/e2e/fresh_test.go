@@ -254,7 +254,7 @@ file "/usr/share/demo-late/more" { content = "" }
 // TestFreshHostInAnyOrder: one run brings a fresh host to all of an unfavourable
 // repository, a second one finds nothing to do, and the way back takes all of it away.
 func TestFreshHostInAnyOrder(t *testing.T) {
-	sample.Group(t, 2)
+	sample.Group(t, 6)
 	t.Parallel()
 	m := bareHost(t, "fresh")
 	demo := hosts.NewRepo(t)

@@ -14,7 +14,7 @@ const answerTime = "15"
 // TestFrozenHub stops the process of one of three hubs with a signal: its connections stay open. Each
 // command at another hub answers, and status commands name the frozen hub and say what works.
 func TestFrozenHub(t *testing.T) {
-	sample.Group(t, 0)
+	sample.Group(t, 3)
 	t.Parallel()
 	f := newFleetOfHubs(t, 3, 1)
 	f.begin()

@@ -25,7 +25,7 @@ const natsServer = "github.com/nats-io/nats-server/v2"
 // their very settings of it. The server is restarted while agents apply, and the hub that
 // leads is killed: nothing is lost, and nothing is done twice.
 func TestHubsOnNATS(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 2)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

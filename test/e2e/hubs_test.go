@@ -33,7 +33,7 @@ type hubsOf struct {
 // the other. Then one is stolen, and nobody believes it any more; of the two that are left
 // one is lost with all that it kept, and its machine is another hub, which leaves.
 func TestHubs(t *testing.T) {
-	sample.Group(t, 1)
+	sample.Group(t, 7)
 	t.Parallel()
 	newer := buildProgram(t, gobuild.Fettle, "9.0")
 	f := newFleetOfHubs(t, 3, 2)

@@ -98,7 +98,7 @@ cat "$dir/paths.json"
 // configurations and two reloads in one apply, from nothing and from wherever it
 // was stopped.
 func TestCertificateInOneRun(t *testing.T) {
-	sample.Group(t, 2)
+	sample.Group(t, 5)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -25,7 +25,7 @@ var hostBlock = regexp.MustCompile("(?s)\n```console ([a-z0-9]+)\n(.*?)\n```")
 // TestQuickstart types the commands of docs/quickstart.md and docs/api.md on hosts, in their order,
 // and compares the output. -update rewrites the output on the pages; read the difference like code.
 func TestQuickstart(t *testing.T) {
-	sample.Group(t, 0)
+	sample.Group(t, 1)
 	t.Parallel()
 	typists := quickstartHosts(t)
 	for _, name := range typedPages() {

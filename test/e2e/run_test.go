@@ -13,7 +13,7 @@ import (
 
 // TestRun runs commands on three hosts from a desk, copies to them and reboots one.
 func TestRun(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 6)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -70,7 +70,7 @@ user "ada" {
 // is in memory and the next run brings it, and all of it goes without a trace; no
 // value is on the disk but where it is for.
 func TestSecretsOnAHost(t *testing.T) {
-	sample.Group(t, 0)
+	sample.Group(t, 3)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -70,7 +70,7 @@ const localHost = "fettle.dev/fettle/internal/host/local"
 // TestUnitsOfAHost drives systemd: jobs, failures with their log, enabling,
 // masking, templates, aliases, init scripts.
 func TestUnitsOfAHost(t *testing.T) {
-	sample.Group(t, 0)
+	sample.Group(t, 2)
 	t.Parallel()
 	h := hosts.NewWorld(t).Boot(t, "units", hosts.Options{})
 	inHost(t, h, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")

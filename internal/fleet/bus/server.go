@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -278,21 +277,6 @@ func (s *Server) Local(id fleet.TargetID) LinkConfig { return LinkConfig{ID: id,
 
 // Connections returns the number of open connections of agents.
 func (s *Server) Connections() int { return s.agentServer.Open() }
-
-// Healthy returns an error if the store of the bus does not work.
-func (s *Server) Healthy() error {
-	if s.external != nil {
-		return s.external.healthy()
-	}
-	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
-		return fmt.Errorf("the bus does not work: %s", h.Error)
-	}
-	// The server elects itself repeatedly, and reports that it is healthy in between.
-	if s.config.Cluster != nil && len(s.connectedHubs()) <= s.Voters()/2 {
-		return errors.New("the bus does not work: most hubs cannot be reached")
-	}
-	return nil
-}
 
 // Close ends all connections and the server, and waits until they have ended. It may be called
 // again.

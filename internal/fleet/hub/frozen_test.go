@@ -210,3 +210,10 @@ func TestEachRouteWithFrozenHubs(t *testing.T) {
 		a.walk(t)
 	})
 }
+
+// freeAt returns the free and the total bytes of the file system of a directory.
+func freeAt(dir string) (free, all uint64, err error) {
+	var st syscall.Statfs_t
+	err = syscall.Statfs(dir, &st)
+	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), err
+}
