@@ -20,6 +20,7 @@ type Compiled struct {
 	Bundles    map[string]fleet.Bundle `json:"bundles"` // by directory, with "" for the root bundle
 	Targets    []Alike                 `json:"targets"`
 	Strategies []query.Strategy        `json:"strategies,omitempty"`
+	Versions   map[string]Versioned    `json:"versions,omitempty"`
 }
 
 // Alike are targets with the same configuration.
@@ -31,6 +32,7 @@ type Alike struct {
 // Compile describes a compiled tree. targets and strategies are the results of the language for it.
 func Compile(t repo.Tree, targets []query.Target, strategies []query.Strategy) (c Compiled, err error) {
 	c.Bundles, c.Strategies = map[string]fleet.Bundle{}, strategies
+	c.Versions = VersionsOf(targets)
 	parts, err := content.Parts(t)
 	if err != nil {
 		return c, err
@@ -70,7 +72,8 @@ func alike(all map[string]Configured) ([]Alike, error) {
 // Contents returns the contents for the targets that are enrolled now.
 func (c Compiled) Contents(r fleet.Revision, enrolled []fleet.Target) Contents {
 	out := Contents{Revision: r, Enrolled: EnrolledDigest(enrolled), Root: c.Bundles[content.RootBundle],
-		Bundles: map[string]fleet.Bundle{}, Targets: map[string]Configured{}, Strategies: c.Strategies}
+		Bundles: map[string]fleet.Bundle{}, Targets: map[string]Configured{}, Strategies: c.Strategies,
+		Versions: c.Versions}
 	for part, b := range c.Bundles {
 		if part != content.RootBundle {
 			out.Bundles[part] = b

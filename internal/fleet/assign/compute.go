@@ -74,6 +74,7 @@ type computation struct {
 	exempt   exemptions
 	// replacements are in force if the head of the branch has the held content.
 	replacements map[heldKey]replaced
+	declared     Versions // the result of versions
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the

@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/semver"
 )
 
 // history is a random fleet with its hub.
@@ -34,7 +35,7 @@ type history struct {
 }
 
 // counts show that the random histories contain all operations.
-type counts struct{ ticks, assignments, suspects, approvals, rebuilds, withdrawn, pinned, frozen, behind int }
+type counts struct{ ticks, assignments, suspects, approvals, rebuilds, withdrawn, pinned, frozen, behind, versions int }
 
 // For all histories of a fleet: an unchanged target gets no new generation, generations increase by
 // one and are never issued twice, every bundle belongs to its revision, all needed modules exist,
@@ -65,7 +66,7 @@ func TestHistories(t *testing.T) {
 	})
 	t.Logf("%+v", *seen)
 	if seen.suspects == 0 || seen.approvals == 0 || seen.withdrawn == 0 || seen.pinned == 0 || seen.frozen == 0 ||
-		seen.behind == 0 || seen.rebuilds == 0 {
+		seen.behind == 0 || seen.rebuilds == 0 || seen.versions == 0 {
 		t.Error("the histories leave something out")
 	}
 }
@@ -87,7 +88,7 @@ func (h *history) name() string {
 func (h *history) ref() string { return draw(h.t, "ref", "main", "fix", "old") }
 
 func (h *history) step() {
-	switch draw(h.t, "step", "target", "target", "target", "target", "push", "push", "many", "lost", "pin", "unpin",
+	switch draw(h.t, "step", "target", "target", "target", "target", "push", "push", "many", "lost", "pin", "unpin", "mix",
 		"freeze", "thaw", "approve", "tick", "tick", "tick", "floor", "rebuild", "epoch") {
 	case "target":
 		h.target(h.name(), draw(h.t, "role", "a", "a", "b", "c"))
@@ -102,6 +103,8 @@ func (h *history) step() {
 		h.fold(assign.Event{Kind: assign.RefEvent, Key: h.ref(), Ref: &assign.Ref{Error: "it is not there"}})
 	case "pin":
 		h.pin()
+	case "mix":
+		h.mix()
 	case "unpin":
 		h.fold(assign.Event{Kind: assign.PinEvent, Key: h.name()})
 	case "freeze":
@@ -149,10 +152,10 @@ func (h *history) push(ref string) {
 	r := revision{top: draw(h.t, "top", "1", "2"), modules: map[string]module{}}
 	for _, m := range []string{"base", "web", "db"} {
 		if draw(h.t, "there", true, true, true, false) {
-			x := module{content: draw(h.t, "content", "1", "2"),
+			x := module{content: draw(h.t, "content", "1", "2", "1.0", "2.0"),
 				selector: draw(h.t, "selector", "*", "role=a", "role=b", "role=none")}
 			if m != "base" && draw(h.t, "needs", true, false) {
-				x.needs = []string{"base"}
+				x.needs = []string{draw(h.t, "constraint", "base", "base", "base:<2", "base:>=1")}
 			}
 			r.modules[m] = x
 		}
@@ -163,6 +166,21 @@ func (h *history) push(ref string) {
 	}
 	h.w.commits[commit] = r
 	h.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
+}
+
+// mix pins a module to another commit with other versions and constraints.
+func (h *history) mix() {
+	for _, ref := range []string{"main", "fix"} {
+		commit := commitOf(fmt.Sprintf("%s %d", ref, h.rev))
+		h.w.commits[commit] = revision{top: "1", modules: map[string]module{
+			"base": {content: draw(h.t, "base", "1.0", "1.5", "1.9"), selector: "*"},
+			"web":  {content: ref, selector: "*", needs: []string{"base:" + draw(h.t, "constraint", ">=1.5", "<2", ">=1")}}}}
+		h.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
+	}
+	name := h.name()
+	h.target(name, "a")
+	h.fold(assign.Event{Kind: assign.PinEvent, Key: name, Pin: &assign.Pin{Key: name, Target: idOf(name),
+		Pin: fleet.Pin{Ref: "fix", By: "ann", Module: draw(h.t, "module", "modules/web", "modules/base")}}})
 }
 
 func (h *history) pin() {
@@ -346,7 +364,7 @@ func (h *history) content(a fleet.Assignment) {
 		there[m.Module] = true
 		name := strings.TrimPrefix(m.Module, "modules/")
 		r, ok := h.w.commits[m.Revision.Commit].modules[name]
-		if !ok || m.Bundle != bundleOf(name, r.content) {
+		if !ok || m.Bundle != bundleOf(name, r.text()) {
 			h.t.Fatalf("%s gets %s, which %s does not have", a.Name, m.Module, m.Revision.Commit)
 		}
 		if m.Rollout == assign.PinRollout {
@@ -357,6 +375,29 @@ func (h *history) content(a fleet.Assignment) {
 		for _, n := range m.Needs {
 			if !there[n.Module] {
 				h.t.Fatalf("%s gets %s, which needs %s", a.Name, m.Module, n.Module)
+			}
+		}
+	}
+	h.versions(a)
+}
+
+// versions: each constraint on a version is fulfilled, also if pins assign modules of different commits.
+func (h *history) versions(a fleet.Assignment) {
+	contents := map[string]module{}
+	for _, m := range a.Modules {
+		contents[m.Module] = h.w.commits[m.Revision.Commit].modules[strings.TrimPrefix(m.Module, "modules/")]
+	}
+	for name, m := range contents {
+		for _, r := range m.versioned(name).Requires {
+			if _, ok := contents[r.Module]; !ok {
+				continue // the commit of the pin does not give web to the target, so its needs are not known
+			}
+			version := contents[r.Module].versioned(r.Module).Versions[r.Module]
+			if !semver.Fulfills(version, r.Version) {
+				h.t.Fatalf("%s gets %s, which needs %s %s, with the version %q", a.Name, name, r.Module, r.Version, version)
+			}
+			if contents[r.Module].content != h.w.commits[a.Root.Revision.Commit].modules["base"].content {
+				h.seen.versions++
 			}
 		}
 	}

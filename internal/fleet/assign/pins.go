@@ -123,7 +123,7 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 		}
 	}
 	if own {
-		if why = badNeeds(list); why != "" {
+		if why = cmp.Or(badNeeds(list), c.versions().unmet(list)); why != "" {
 			why = "its pins contradict each other: " + why
 			c.alarms.add(ConfigurationError, d.target.ID, "The assignment of %s does not change, because %s.", d.target.Name,
 				why)
@@ -131,6 +131,17 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 		}
 	}
 	return list, ""
+}
+
+// versions returns the declarations of all compiled commits.
+func (c *computation) versions() Versions {
+	if c.declared == nil {
+		c.declared = Versions{}
+		for _, r := range c.in.Revisions {
+			c.declared.Learn(r)
+		}
+	}
+	return c.declared
 }
 
 // pinnedModule returns a module at the revision of its pin. Its own needs are those at that

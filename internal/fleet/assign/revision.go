@@ -27,6 +27,8 @@ type Contents struct {
 	// Proofs are the proofs of the bundles, by directory, with "" for the root bundle. A revision
 	// without a signature has none.
 	Proofs map[string]fleet.Bundle
+	// Versions are the declarations about versions, by directory. Bundles that declare nothing are not in it.
+	Versions map[string]Versioned
 	// Targets are the configurations by name, also of targets that are only enrolled.
 	Targets map[string]Configured
 	// Strategies and Locks are the strategies and locks that the revision declares.
@@ -54,6 +56,21 @@ type Module struct {
 	Directory string // below modules/
 	Needs     []fleet.Need
 	From      []string // the origins of the module: "target group web (fettle.hcl:7)"
+}
+
+// Versioned contains what one bundle declares about versions. Most bundles declare nothing.
+type Versioned struct {
+	// Versions are the versions of the modules in the bundle, by directory.
+	Versions map[string]string `json:"versions,omitempty"`
+	// Requires are the constraints of these modules on modules of other bundles, sorted.
+	Requires []Requirement `json:"requires,omitempty"`
+}
+
+// Requirement is a constraint of a module on the version of another module.
+type Requirement struct {
+	By      string `json:"by"`      // the directory of the module with the constraint
+	Module  string `json:"module"`  // the directory of the other module
+	Version string `json:"version"` // the constraint
 }
 
 // bundle returns the bundle of a part, or the zero value.

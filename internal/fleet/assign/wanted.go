@@ -185,7 +185,7 @@ func (c *computation) modules(key listKey, got Contents, conf Configured) (list 
 		for i := range list {
 			list[i] = replace(c.replacements, c.in.Branch, list[i], &c.alarms)
 		}
-		if why = badNeeds(list); why != "" {
+		if why = cmp.Or(badNeeds(list), c.versions().unmet(list)); why != "" {
 			return nil, "the rollback of the fleet contradicts the commit: " + why
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/semver"
 )
 
 // world represents git and the compiler: the contents of commits.
@@ -51,14 +52,42 @@ func (m module) has(labels map[string]string) bool {
 	return m.selector == "*" || labels[k] == v && m.selector != ""
 }
 
+// text returns the content with the constraints.
+func (m module) text() string {
+	text := m.content
+	for _, n := range m.needs {
+		if strings.Contains(n, ":") {
+			text += "+" + n
+		}
+	}
+	return text
+}
+
+// versioned returns the declarations about versions: the content is the version, if it is one.
+func (m module) versioned(directory string) (v assign.Versioned) {
+	if _, err := semver.Parse(m.content); err == nil && strings.Contains(m.content, ".") {
+		v.Versions = map[string]string{directory: m.content}
+	}
+	for _, n := range m.needs {
+		if name, constraint, ok := strings.Cut(n, ":"); ok {
+			v.Requires = append(v.Requires, assign.Requirement{By: directory, Module: "modules/" + name, Version: constraint})
+		}
+	}
+	return v
+}
+
 // contents returns the compiled commit for some targets.
 func (w *world) contents(commit string, targets []fleet.Target) assign.Contents {
 	r := w.commits[commit]
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1},
 		Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
 		Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{}}
+	c.Versions = map[string]assign.Versioned{}
 	for name, m := range r.modules {
-		c.Bundles["modules/"+name] = bundleOf(name, m.content)
+		c.Bundles["modules/"+name] = bundleOf(name, m.text())
+		if v := m.versioned("modules/" + name); len(v.Versions)+len(v.Requires) > 0 {
+			c.Versions["modules/"+name] = v
+		}
 	}
 	for _, t := range targets {
 		if t.Standing != fleet.Active {
@@ -72,6 +101,10 @@ func (w *world) contents(commit string, targets []fleet.Target) assign.Contents 
 			}
 			a := assign.Module{Directory: "modules/" + name, From: []string{"target group " + m.selector}}
 			for _, n := range m.needs {
+				n, constraint, _ := strings.Cut(n, ":")
+				if v := r.modules[n].versioned(n); !semver.Fulfills(v.Versions[n], constraint) {
+					conf.Errors = append(conf.Errors, "the module "+name+" needs another version of "+n)
+				}
 				if other, ok := r.modules[n]; !ok || !other.has(t.Labels) {
 					conf.Errors = append(conf.Errors, "the module "+name+" needs "+n)
 				}
@@ -96,7 +129,7 @@ func (w *world) input(s *assign.State, now int64) assign.Input {
 	return in
 }
 
-// parseModules reads NAME=CONTENT@SELECTOR[+NEED…] and top=CONTENT.
+// parseModules reads NAME=CONTENT@SELECTOR[+NEED[:CONSTRAINT]…] and top=CONTENT.
 func parseModules(words []string) revision {
 	r := revision{modules: map[string]module{}}
 	for _, w := range words {

@@ -60,7 +60,7 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	if err := ds.Err(); err != nil {
 		return err
 	}
-	c.Targets = assign.TargetsOf(all)
+	c.Targets, c.Versions = assign.TargetsOf(all), assign.VersionsOf(all)
 	if c.Strategies, ds = conf.Strategies(whole); ds.Err() != nil {
 		return ds.Err()
 	}

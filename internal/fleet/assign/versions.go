@@ -1,0 +1,112 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/semver"
+)
+
+// VersionsOf returns what the bundles of compiled targets declare about versions, by directory. Bundles that declare
+// nothing are not in the result. If a name means different modules on some targets, the constraint is for each of them.
+func VersionsOf(list []query.Target) map[string]Versioned {
+	out := map[string]Versioned{}
+	seen := map[*query.Use]bool{}
+	for _, t := range list {
+		if len(t.Uses) == 0 || seen[&t.Uses[0]] {
+			continue
+		}
+		seen[&t.Uses[0]] = true
+		for _, u := range t.Uses {
+			if part := content.PartOf(u.Directory); part != content.RootBundle {
+				if v := out[part].with(part, u); len(v.Versions)+len(v.Requires) > 0 {
+					out[part] = v
+				}
+			}
+		}
+	}
+	return out
+}
+
+// with returns v and the declarations of one more use of the bundle.
+func (v Versioned) with(part string, u query.Use) Versioned {
+	if u.Version != "" && v.Versions[u.Directory] == "" {
+		if v.Versions = maps.Clone(v.Versions); v.Versions == nil {
+			v.Versions = map[string]string{}
+		}
+		v.Versions[u.Directory] = u.Version
+	}
+	for _, n := range u.Needs {
+		r := Requirement{u.Directory, n.Directory, n.Version}
+		if other := content.PartOf(n.Directory); n.Version != "" && other != part && other != content.RootBundle &&
+			!slices.Contains(v.Requires, r) {
+			v.Requires = append(v.Requires, r)
+		}
+	}
+	slices.SortFunc(v.Requires, func(a, b Requirement) int {
+		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Version, b.Version))
+	})
+	return v
+}
+
+// Versions contains what bundles declare about versions, by their digests. Bundles that are not in it are unknown.
+type Versions map[string]Versioned
+
+// Learn adds the bundles of a compiled commit.
+func (v Versions) Learn(c Contents) {
+	for part, b := range c.Bundles {
+		v[b.Digest] = c.Versions[part]
+	}
+}
+
+// Unmet returns the reason why two modules do not fit each other, or "": the first one requires another version of the
+// second one. The reason names the constraint. An unknown bundle of the first module requires nothing. A module without
+// a version fulfills no constraint, and neither does an unknown bundle of the second module.
+func (v Versions) Unmet(first, second fleet.Assigned) string {
+	for _, r := range v[first.Bundle.Digest].Requires {
+		if content.PartOf(r.Module) != second.Module {
+			continue
+		}
+		known, ok := v[second.Bundle.Digest]
+		version := known.Versions[r.Module]
+		need := fmt.Sprintf("%s needs %s %s", shortName(r.By), shortName(r.Module), r.Version)
+		switch {
+		case !ok:
+			return need + ", and the version of the present content is not known"
+		case version == "":
+			return need + ", and the content of this module has no version"
+		case !semver.Fulfills(version, r.Version):
+			return need + ", and the content of this module has version " + version
+		}
+	}
+	return ""
+}
+
+// shortName returns the name of a module for users.
+func shortName(directory string) string {
+	if path.Dir(directory) == "modules" {
+		return path.Base(directory)
+	}
+	return directory
+}
+
+// unmet returns the first reason why modules of a list do not fit each other, or "".
+func (v Versions) unmet(list []fleet.Assigned) string {
+	for _, first := range list {
+		if len(v[first.Bundle.Digest].Requires) == 0 {
+			continue
+		}
+		for _, second := range list {
+			if why := v.Unmet(first, second); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
