@@ -14,7 +14,6 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
-	"fettle.dev/fettle/internal/semver"
 )
 
 // history is a random fleet with its hub.
@@ -80,12 +79,6 @@ func (h *history) fold(e assign.Event) {
 	h.latest[string(e.Kind)+" "+e.Key] = e
 	h.tick = append(h.tick, e)
 }
-
-func (h *history) name() string {
-	return fmt.Sprintf("t%02d", rapid.IntRange(1, 14).Draw(h.t, "target"))
-}
-
-func (h *history) ref() string { return draw(h.t, "ref", "main", "fix", "old") }
 
 func (h *history) step() {
 	switch draw(h.t, "step", "target", "target", "target", "target", "push", "push", "many", "lost", "pin", "unpin", "mix",
@@ -166,21 +159,6 @@ func (h *history) push(ref string) {
 	}
 	h.w.commits[commit] = r
 	h.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
-}
-
-// mix pins a module to another commit with other versions and constraints.
-func (h *history) mix() {
-	for _, ref := range []string{"main", "fix"} {
-		commit := commitOf(fmt.Sprintf("%s %d", ref, h.rev))
-		h.w.commits[commit] = revision{top: "1", modules: map[string]module{
-			"base": {content: draw(h.t, "base", "1.0", "1.5", "1.9"), selector: "*"},
-			"web":  {content: ref, selector: "*", needs: []string{"base:" + draw(h.t, "constraint", ">=1.5", "<2", ">=1")}}}}
-		h.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
-	}
-	name := h.name()
-	h.target(name, "a")
-	h.fold(assign.Event{Kind: assign.PinEvent, Key: name, Pin: &assign.Pin{Key: name, Target: idOf(name),
-		Pin: fleet.Pin{Ref: "fix", By: "ann", Module: draw(h.t, "module", "modules/web", "modules/base")}}})
 }
 
 func (h *history) pin() {
@@ -379,28 +357,6 @@ func (h *history) content(a fleet.Assignment) {
 		}
 	}
 	h.versions(a)
-}
-
-// versions: each constraint on a version is fulfilled, also if pins assign modules of different commits.
-func (h *history) versions(a fleet.Assignment) {
-	contents := map[string]module{}
-	for _, m := range a.Modules {
-		contents[m.Module] = h.w.commits[m.Revision.Commit].modules[strings.TrimPrefix(m.Module, "modules/")]
-	}
-	for name, m := range contents {
-		for _, r := range m.versioned(name).Requires {
-			if _, ok := contents[r.Module]; !ok {
-				continue // the commit of the pin does not give web to the target, so its needs are not known
-			}
-			version := contents[r.Module].versioned(r.Module).Versions[r.Module]
-			if !semver.Fulfills(version, r.Version) {
-				h.t.Fatalf("%s gets %s, which needs %s %s, with the version %q", a.Name, name, r.Module, r.Version, version)
-			}
-			if contents[r.Module].content != h.w.commits[a.Root.Revision.Commit].modules["base"].content {
-				h.seen.versions++
-			}
-		}
-	}
 }
 
 // guarded: without an approval, no module is removed from all or many of its targets.

@@ -65,6 +65,33 @@ func (v Versions) Learn(c Contents) {
 	}
 }
 
+// Unknown returns the commits of present content of which the versions are not known, sorted: content of modules that
+// have constraints or are named in constraints in a compiled commit, and have other content there.
+func (v Versions) Unknown(head Contents, previous map[fleet.TargetID]fleet.Assignment) []string {
+	parts := map[string]bool{}
+	for part, declared := range head.Versions {
+		for _, r := range declared.Requires {
+			parts[part], parts[content.PartOf(r.Module)] = true, true
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	commits, seen := map[string]bool{}, map[*fleet.Assigned]bool{}
+	for _, a := range previous {
+		if a.Withdrawn != "" || len(a.Modules) == 0 || seen[&a.Modules[0]] {
+			continue
+		}
+		seen[&a.Modules[0]] = true
+		for _, m := range a.Modules {
+			if _, known := v[m.Bundle.Digest]; !known && parts[m.Module] {
+				commits[m.Revision.Commit] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(commits))
+}
+
 // Unmet returns the reason why two modules do not fit each other, or "": the first one requires another version of the
 // second one. The reason names the constraint. An unknown bundle of the first module requires nothing. A module without
 // a version fulfills no constraint, and neither does an unknown bundle of the second module.
@@ -75,7 +102,7 @@ func (v Versions) Unmet(first, second fleet.Assigned) string {
 		}
 		known, ok := v[second.Bundle.Digest]
 		version := known.Versions[r.Module]
-		need := fmt.Sprintf("%s needs %s %s", shortName(r.By), shortName(r.Module), r.Version)
+		need := r.text()
 		switch {
 		case !ok:
 			return need + ", and the version of the present content is not known"
@@ -86,6 +113,20 @@ func (v Versions) Unmet(first, second fleet.Assigned) string {
 		}
 	}
 	return ""
+}
+
+// Need returns the first constraint of a module on another module, for users, or "".
+func (v Versions) Need(first fleet.Assigned, other string) string {
+	for _, r := range v[first.Bundle.Digest].Requires {
+		if content.PartOf(r.Module) == other {
+			return r.text()
+		}
+	}
+	return ""
+}
+
+func (r Requirement) text() string {
+	return fmt.Sprintf("%s needs %s %s", shortName(r.By), shortName(r.Module), r.Version)
 }
 
 // shortName returns the name of a module for users.

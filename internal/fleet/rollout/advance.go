@@ -41,7 +41,7 @@ func (t *turn) isOver(r *Rollout) bool {
 			continue
 		}
 		target := t.w.Targets[id]
-		waits := m.State == MemberPending && target.waitsIn(r) != ""
+		waits := m.State == MemberPending && (target.waitsIn(r) != "" || requiring{t.s, id, target}.in(r) != "")
 		held := target.Hold != "" || waits || target.Health == Blocked && m.State == MemberGranted
 		switch {
 		case m.State == MemberPending && !target.Online:

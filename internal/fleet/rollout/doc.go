@@ -109,6 +109,20 @@
 // stable content waits, too. A grant that was made remains. Returns and removals do not wait. A rollout that has both
 // parts does not wait for itself.
 //
+// # Changes that require each other
+//
+// Target.Requires contains changes that the target must have before another change, or together with it. It is closed
+// under implication, and removals require nothing.
+//
+//   - A change is proposed if each change that it requires is proposed with it, or if the target may have it now.
+//     While an open rollout delivers only the required change, the change is postponed for all targets of the lane:
+//     a rollout of the targets that have the required one already would have the wrong waves.
+//   - A member is granted its rollout if the rollout has the required change, too, or if it may have this change now.
+//     A granted change that requires another one waits nevertheless, for example if an operator skipped the other one.
+//   - Returns do not wait. Afterwards the target can have contents that do not fit each other.
+//   - A required change that depends on other targets, is held or skipped keeps the change waiting. State.Reason
+//     contains the reason of both.
+//
 // # Domains and rates
 //
 // A strategy can also limit the unavailable members of a failure domain, and the grants of a minute. Both limits are

@@ -55,7 +55,8 @@ type fleet struct {
 	up       int64
 	jumped   int64
 	resync   bool
-	after    bool      // the part web waits until all hosts of its lane have the newest part db
+	after    bool // the part web waits until all hosts of its lane have the newest part db
+	fit      map[string]fit
 	author   [2]string // of new changes: as git shows it, and the user of the hub
 	groups   groups
 	selects  *selection // nil: the lane of a host is its branch
@@ -124,7 +125,8 @@ func (f *fleet) target(h *host) rollout.Target {
 	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Missing: missing, Ordered: f.asks(h, missing),
 		Foreign: h.foreign(), Health: h.health, Since: h.since, Online: h.online, Contact: h.contact,
 		Hold: h.hold, Closed: h.closed, New: h.fresh,
-		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Labels: h.labels}
+		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Requires: f.requires(h, wants),
+		Labels: h.labels}
 }
 
 // step decides, publishes the permitted changes, and simulates the hosts for some seconds.
@@ -136,6 +138,7 @@ func (f *fleet) step(seconds int64) {
 	f.deadlines(log)
 	f.sides()
 	f.log = append(f.log, log...)
+	w.Postpone(f.s)
 	f.held(w)
 	f.freed(w)
 	f.absent(w)
@@ -153,7 +156,7 @@ func (f *fleet) step(seconds int64) {
 // publish gives each host its permitted changes.
 func (f *fleet) publish() {
 	for id, h := range f.hosts {
-		changed := false
+		changed, was := false, maps.Clone(h.parts)
 		for _, c := range f.permitted(id, h) {
 			if c.Part == "top" && h.parts["top"] != c.Digest {
 				f.rooted(h, f.target(h).Lane)
@@ -164,6 +167,7 @@ func (f *fleet) publish() {
 				delete(h.parts, c.Part)
 			}
 		}
+		f.combined(h, was, len(f.s.Returns(id)) > 0)
 		if changed {
 			f.joins(h)
 			h.fresh, h.health, h.since, h.begun, h.ends = false, rollout.Unknown, f.now, 0, 0

@@ -211,7 +211,7 @@ func (f *fleet) explained(w rollout.World) {
 				continue
 			}
 			why := f.s.Reason(w, id, c)
-			obstacle := !h.online || h.hold != "" || len(w.Targets[id].Waits) > 0
+			obstacle := !h.online || h.hold != "" || len(w.Targets[id].Waits)+len(w.Targets[id].Requires) > 0
 			if why == "" || strings.HasSuffix(why, ": ") || !namesRollout.MatchString(why) && !obstacle {
 				f.tell("%s waits for %v, and the reason is %q", id, c, why)
 			}

@@ -165,7 +165,8 @@ func (t *turn) lacksStable(id ID, target Target) bool {
 		digest, known := t.s.Stable(target.Lane, c.Part)
 		joins := target.New || t.s.IsOwed(id, c.Part)
 		return (t.s.free(target.Lane, c) || joins && !c.Adds && known && digest != "") &&
-			target.depends(c) == "" && t.s.skipped.by(id, c) == "" && !t.s.Granted(id, c)
+			target.depends(c) == "" && t.s.skipped.by(id, c) == "" && !t.s.Granted(id, c) &&
+			!requiring{t.s, id, target}.unstable(c)
 	})
 }
 

@@ -25,6 +25,7 @@ func (s *State) Waits(w World) bool { return len(newTurn(s, w, 0).proposals()) >
 // proposals returns the targets with changes that no rollout has, by lane.
 func (t *turn) proposals() map[string][]ID {
 	lanes := map[string][]ID{}
+	t.w.postponed = postponed(t.s, t.w)
 	for _, id := range t.targets {
 		if target := t.w.Targets[id]; slices.ContainsFunc(target.Wants,
 			func(c Change) bool { return t.isNew(id, target, c) }) {
@@ -35,20 +36,26 @@ func (t *turn) proposals() map[string][]ID {
 }
 
 // isNew reports whether a change of a target needs a rollout: it is not stable, not held, and not part of a
-// rollout to which the target belongs. A change that depends on targets that are not ready waits.
+// rollout to which the target belongs. A change that depends on targets that are not ready waits. So does a change that
+// requires another change, unless this change is proposed, too, or the target may have it now.
 func (t *turn) isNew(id ID, target Target, c Change) bool {
-	if target.depends(c) != "" {
-		return false
-	}
-	if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped.by(id, c) != "" {
-		return false
-	}
-	for _, r := range t.s.Open() {
-		if r.has(c) && r.takesPart(id) {
+	proposed := func(c Change) bool {
+		if target.depends(c) != "" || t.w.postponed[target.Lane][c] != "" {
 			return false
 		}
+		if t.s.free(target.Lane, c) || t.s.HeldBy(target.Lane, c) != "" || t.s.skipped.by(id, c) != "" {
+			return false
+		}
+		for _, r := range t.s.Open() {
+			if r.has(c) && r.takesPart(id) {
+				return false
+			}
+		}
+		return !t.waits(id, target, c)
 	}
-	return !t.waits(id, target, c)
+	return proposed(c) && target.lacks(c, func(other Change) bool {
+		return requiring{t.s, id, target}.may(other) || proposed(other)
+	}) == ""
 }
 
 // waits reports whether an open rollout has the change, and began its last wave before the target needed

@@ -48,7 +48,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 34).Draw(rt, "event") {
+	switch rapid.IntRange(0, 38).Draw(rt, "event") {
+	case 35, 36, 37, 38:
+		f.releases(rt, n)
 	case 29, 30, 31, 32, 33, 34:
 		f.regroups(rt, h, n)
 	case 27, 28:
@@ -94,6 +96,7 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	case 13, 14:
 		f.order(rt, id)
 	}
+	f.consistent()
 }
 
 // loses lets a part of the hosts lose their contact, or return.

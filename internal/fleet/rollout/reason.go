@@ -24,6 +24,9 @@ func (s *State) obstacles(w World, id ID, c Change, why string) string {
 			why += text
 		}
 	}
+	if by := w.postponed[t.Lane][c]; by != "" && why == s.waiting(id, t.Lane, c) {
+		why = "it waits for the end of the rollout " + by + ", which delivers what this change requires on other targets"
+	}
 	if w.Resync && len(t.Foreign) > 0 {
 		why += "; the hub waits until most targets have contact"
 	}

@@ -38,5 +38,6 @@ func (t *turn) changeable(id ID) bool {
 
 // changeableIn reports whether a member can get the changes of its rollout now.
 func (t *turn) changeableIn(r *Rollout, id ID) bool {
-	return t.changeable(id) && t.w.Targets[id].waitsIn(r) == ""
+	target := t.w.Targets[id]
+	return t.changeable(id) && target.waitsIn(r) == "" && requiring{t.s, id, target}.in(r) == ""
 }

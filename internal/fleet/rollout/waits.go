@@ -3,12 +3,15 @@ package rollout
 import "slices"
 
 // Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
-// that a rollout granted does not wait.
+// that a rollout granted does not wait. Content that requires other changes waits for them in any case.
 func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
 	c = s.addition(id, target, c)
 	allowed, why = s.Allowed(id, target.Lane, c)
 	held := !allowed && s.HeldBy(target.Lane, c) != ""
 	if reason := target.depends(c); reason != "" && !held && !s.Granted(id, c) {
+		return false, reason
+	}
+	if reason := (requiring{s, id, target}).now(c); reason != "" && !held {
 		return false, reason
 	}
 	return allowed, why
@@ -38,6 +41,124 @@ func (t Target) waitsIn(r *Rollout) string {
 	for _, c := range t.Wants {
 		if why := t.depends(c); r.has(c) && why != "" && !slices.ContainsFunc(t.WaitsFor[c.Part], r.part) {
 			return why
+		}
+	}
+	return ""
+}
+
+// lacks returns the reason why a target must not get a change yet, or "": another change that it requires cannot arrive
+// before it or together with it. The removal of a part requires nothing.
+func (t Target) lacks(c Change, arrives func(Change) bool) string {
+	if len(t.Requires) == 0 || c.Digest == "" {
+		return ""
+	}
+	for _, r := range t.Requires[c.Part] {
+		for _, other := range t.Wants {
+			if other.Part == r.Part && !arrives(other) {
+				return r.Why
+			}
+		}
+	}
+	return ""
+}
+
+// requiring decides about changes of a target that require each other.
+type requiring struct {
+	s      *State
+	id     ID
+	target Target
+}
+
+// may reports whether the target may have a change now, without the changes that it requires.
+func (q requiring) may(c Change) bool {
+	c = q.s.addition(q.id, q.target, c)
+	allowed, _ := q.s.Allowed(q.id, q.target.Lane, c)
+	return allowed && (q.target.depends(c) == "" || q.s.Granted(q.id, c))
+}
+
+// now returns the reason why the target must not get a change now because of the changes that it requires, or "".
+func (q requiring) now(c Change) string {
+	var first Change
+	why := q.target.lacks(c, func(other Change) bool {
+		first = q.s.addition(q.id, q.target, other)
+		return q.may(other)
+	})
+	if why == "" {
+		return ""
+	}
+	if reason := q.target.depends(first); reason != "" {
+		return why + ": " + reason
+	}
+	_, reason := q.s.Allowed(q.id, q.target.Lane, first)
+	return why + ": " + reason
+}
+
+// in returns the reason why the target must not get the changes of a rollout to which it belongs, or "".
+func (q requiring) in(r *Rollout) string {
+	if len(q.target.Requires) == 0 {
+		return ""
+	}
+	for _, c := range q.target.Wants {
+		if !r.has(c) {
+			continue
+		}
+		why := q.target.lacks(c, func(other Change) bool {
+			return r.has(other) && q.s.skipped.by(q.id, other) == "" || q.may(other)
+		})
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// unstable reports whether the target must not catch up with a change: it requires a change that is not stable.
+func (q requiring) unstable(c Change) bool {
+	return q.target.lacks(c, func(other Change) bool {
+		return q.may(other) || q.s.free(q.target.Lane, other) && q.target.depends(other) == "" &&
+			q.s.skipped.by(q.id, other) == ""
+	}) != ""
+}
+
+// Postpone notes for State.Reason which changes wait for the end of another rollout. Call it after Decide.
+func (w *World) Postpone(s *State) { w.postponed = postponed(s, *w) }
+
+// postponed returns the rollouts after whose end some changes can be proposed, by lane. Some targets of the lane
+// require a change that only this rollout delivers. A rollout of the other targets would have the wrong waves.
+func postponed(s *State, w World) map[string]map[Change]string {
+	out := map[string]map[Change]string{}
+	if len(s.Open()) == 0 {
+		return out
+	}
+	for _, target := range w.Targets {
+		if len(target.Requires) == 0 {
+			continue
+		}
+		for _, c := range target.Wants {
+			by := ""
+			target.lacks(c, func(other Change) bool {
+				by = delivers(s, target.Lane, other, c)
+				return by == ""
+			})
+			if by == "" {
+				continue
+			}
+			if out[target.Lane] == nil {
+				out[target.Lane] = map[Change]string{}
+			}
+			if was := out[target.Lane][c]; was == "" || number(by) < number(was) {
+				out[target.Lane][c] = by
+			}
+		}
+	}
+	return out
+}
+
+// delivers returns the open rollout of a lane that has a change, and does not have the second one, or "".
+func delivers(s *State, lane string, c, second Change) string {
+	for _, r := range s.Open() {
+		if r.Plan.Lane == lane && r.has(c) && !r.has(second) {
+			return r.ID
 		}
 	}
 	return ""

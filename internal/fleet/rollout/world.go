@@ -43,10 +43,19 @@ type Target struct {
 	Waits map[string]string
 	// WaitsFor contains the parts for which each part of Waits waits.
 	WaitsFor map[string][]string
+	// Requires contains, for each part of Wants, the other parts without whose changes the target cannot use its new
+	// content, also indirectly.
+	Requires map[string][]Required
 }
 
 // wants reports whether a target lacks one of the changes of a rollout.
 func (t Target) wants(r *Rollout) bool { return slices.ContainsFunc(t.Wants, r.has) }
+
+// Required is a part whose change a target must have before another change, or together with it.
+type Required struct {
+	Part string
+	Why  string // for users
+}
 
 // World is the knowledge of the hub about the fleet.
 type World struct {
@@ -62,6 +71,8 @@ type World struct {
 	// Jump is the time of the last jump of the clock since the hub observes the fleet; 0 means none. Time before it does
 	// not count as time for which a target was ready or silent, or for which a wave baked.
 	Jump int64
+	// postponed is the result of the function postponed, see Postpone.
+	postponed map[string]map[Change]string
 	// Strategy returns the strategy for changes of a lane.
 	Strategy func(lane string, changes []Change) Strategy
 	// Declares reports whether the newest commit declares the strategy of a lane. Otherwise its last declaration

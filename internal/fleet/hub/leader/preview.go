@@ -52,6 +52,10 @@ func (l *Leader) Preview(ctx context.Context, r document.RolloutPlanRequest) (do
 	}
 	f := rollouts.Fleet{Now: in.Now, Branch: in.Branch, Head: contents, Targets: targets,
 		Foreign: l.foreign, Observed: &rollouts.Observed{}, Ready: map[string]map[fleet.TargetID]bool{}}
+	f.Versions = assign.Versions{}
+	for _, c := range in.Revisions {
+		f.Versions.Learn(c)
+	}
 	for _, module := range rollouts.ReadyModules(contents) {
 		if f.Ready[module], err = l.Ready(ctx, module); err != nil {
 			return none, err

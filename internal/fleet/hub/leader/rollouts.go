@@ -33,7 +33,7 @@ func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	f := rollouts.Fleet{Now: in.Now, Up: t.rollouts.began, Jump: t.rollouts.jump, Branch: in.Branch,
 		Head: head, Targets: targets, Observed: &t.rollouts.observed, Foreign: t.foreign,
 		Ready: map[string]map[fleet.TargetID]bool{},
-		User:  t.userNamed}
+		User:  t.userNamed, Versions: t.versions.known}
 	for _, module := range rollouts.ReadyModules(head) {
 		if f.Ready[module], err = t.Ready(ctx, module); err != nil {
 			return nil, err

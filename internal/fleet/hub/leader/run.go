@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/assign"
@@ -67,12 +66,9 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		return now.Add(idleFor), nil // the first poll is not finished, or no repository is configured
 	}
 	in := t.state.Input(now.Unix(), t.revisions)
-	if missing := assign.Needed(in); len(missing) > 0 {
-		if err := t.read(ctx, missing, in.Targets); err != nil {
-			return now, err
-		}
+	if err := t.readNeeded(ctx, &in); err != nil {
+		return now, err
 	}
-	in.Revisions = maps.Clone(t.revisions) // the output keeps this map for Why
 	t.rollouts.readClock(now, t.Warn)
 	turn, err := t.Rollouts.Begin(ctx)
 	if err != nil {

@@ -11,8 +11,10 @@ type term struct {
 	// revisions contains the compiled commits, each for the targets that were enrolled at that
 	// time.
 	revisions map[string]assign.Contents
-	alarms    alarms
-	rollouts  deliveries
+	// versions contains what the content of compiled commits declares about versions.
+	versions versions
+	alarms   alarms
+	rollouts deliveries
 	// computed stores the result of each computation.
 	computed func(assign.Output)
 	progress progress

@@ -3,6 +3,7 @@ package rollouts
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
@@ -19,6 +20,8 @@ type choice struct {
 	content func(rollout.Change) (fleet.Assigned, bool)
 	returns []rollout.Change // parts that the target must have again
 	known   *differences     // has results for other targets
+	// requires knows which contents fit each other. The zero value means that all do.
+	requires requirements
 }
 
 // compose returns the assignment that a target gets now, which is the zero value if it gets none
@@ -32,12 +35,15 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 		now = assemble(has, was, want)
 	} else {
 		now, why = c.goOn(was, want)
+		if now.missing == "" {
+			now.missing = c.requires.unfit(was, now.modules)
+		}
 	}
 	switch {
 	case isNew && (now.root == nil || now.missing != ""):
 		return fleet.Assignment{}, cmp.Or(why, now.missing)
 	case now.missing != "":
-		return *was, now.missing + ": " + why
+		return *was, strings.TrimSuffix(now.missing+": "+why, ": ")
 	}
 	give = want
 	give.Modules = now.modules

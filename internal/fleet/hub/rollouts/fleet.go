@@ -22,6 +22,8 @@ type Fleet struct {
 	// Head is the compiled head of the branch.
 	Head    assign.Contents
 	Targets map[fleet.TargetID]document.Target // from the read model
+	// Versions contains what the content of targets declares about versions.
+	Versions assign.Versions
 	// Ready contains the targets on which a module is ready as assigned, for the modules of ReadyModules.
 	Ready    map[string]map[fleet.TargetID]bool
 	Observed *Observed

@@ -21,6 +21,7 @@ type Turn struct {
 	away     []fleet.TargetID            // see Away
 	waits    bool                        // for the contact of a target
 	world    rollout.World
+	requires requirements
 	parts    *differences
 	ended    bool
 	// headBundle is Fleet.headBundle.
@@ -78,7 +79,8 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		away, behind := t.log.state.Behind(w.World)
 		t.away, t.waits = away, t.waits || behind
 	}
-	t.held, t.world = t.log.state.Lacking(w.World), w.World
+	t.held, t.world, t.requires = t.log.state.Lacking(w.World), w.World, w.requires
+	t.world.Postpone(t.log.state)
 	for _, target := range w.Targets {
 		t.waits = t.waits || waitsForTargets(target)
 	}
@@ -110,7 +112,7 @@ func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.As
 			}
 			return t.stable(target.Lane, part, want)
 		},
-		content: t.content, returns: returns}.compose(was, want)
+		content: t.content, returns: returns, requires: t.requires}.compose(was, want)
 }
 
 // stable returns the stable content of a part for a target that has none. After a rollback of the fleet, this can be

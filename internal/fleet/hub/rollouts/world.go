@@ -15,18 +15,23 @@ const resyncTime = 90
 // world is a rollout.World. It is usable unless the head of the branch cannot be used for any target.
 type world struct {
 	rollout.World
-	usable bool
+	usable   bool
+	requires requirements
 }
 
 func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 	w := world{World: rollout.World{Targets: make(map[fleet.TargetID]rollout.Target, len(all)),
 		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Jump: f.Jump, Eager: f.Eager}}
 	depends := f.dependences(all)
+	w.requires = f.requirements()
 	online, known := 0, 0
 	for _, d := range all {
 		t := f.target(d, s)
 		w.usable = w.usable || d.Want != nil
 		t.Waits, t.WaitsFor = depends.waits(d, t)
+		if t.Lane != "" {
+			t.Requires = w.requires.of(d)
+		}
 		w.Targets[d.Target.ID] = t
 		w.Order = append(w.Order, d.Target.ID)
 		if f.Targets[d.Target.ID].Contact > 0 && (t.Online || !s.Away(d.Target.ID)) {

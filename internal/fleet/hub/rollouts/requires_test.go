@@ -1,0 +1,120 @@
+package rollouts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/rollout"
+)
+
+// versioned lets the contents of the modules db and web of a site have versions: w3 and w4 need db >= 2, and w1 needs
+// db < 2; d2 and d3 have the version 2.
+func (s *site) versioned() {
+	v := assign.Versions{}
+	learn := func(part, content, version string, needs ...string) {
+		one := assign.Versioned{}
+		if version != "" {
+			one.Versions = map[string]string{"modules/" + part: version}
+		}
+		for _, n := range needs {
+			one.Requires = append(one.Requires, assign.Requirement{By: "modules/" + part, Module: "modules/db", Version: n})
+		}
+		a, _ := find(assignment("modules/"+part+"="+content+"@c1"), "modules/"+part)
+		v[a.Bundle.Digest] = one
+	}
+	learn("db", "d1", "1.0.0")
+	learn("db", "d2", "2.0.0")
+	learn("db", "d3", "2.1.0")
+	learn("web", "w1", "", "< 2")
+	learn("web", "w2", "")
+	learn("web", "w3", "", ">= 2")
+	s.head.Versions = v
+}
+
+// TestTurnsVersions: a change waits while the content that it needs is held, and modules that need each other change
+// together. No target ever has modules that do not fit each other.
+func TestTurnsVersions(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.versioned()
+	turns := func(head string, n int) {
+		for range n {
+			s.turn(head)
+			for _, got := range s.contents() {
+				if strings.Contains(got, "d1") && strings.Contains(got, "w3") || strings.Contains(got, "d2") &&
+					strings.Contains(got, "w1") {
+					t.Fatalf("a target has %s, because of %v", got, s.why)
+				}
+			}
+		}
+	}
+	const first = "top=t1@c1 modules/db=d1@c1 modules/web=w1@c1"
+	turns(first, 20)
+	if got := s.contents(); !slices.Equal(got, []string{first}) {
+		t.Fatalf("the first installation: %q, because of %v", got, s.why)
+	}
+	const second = "top=t1@c1 modules/db=d2@c2 modules/web=w3@c2"
+	turns(second, 20)
+	if got := s.contents(); !slices.Equal(got, []string{second}) {
+		t.Fatalf("the targets have %q, because of %v", got, s.why)
+	}
+	if got := phases(s.hub); got != "r2 completed, r1 completed" {
+		t.Error(got)
+	}
+}
+
+// TestRequirements: which changes require which others.
+func TestRequirements(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.versioned()
+	for _, c := range []struct{ was, want, requires string }{
+		{"modules/db=d1@c1 modules/web=w2@c1", "modules/db=d2@c2 modules/web=w3@c2",
+			"web after db: web needs db >= 2, and the content of this module has version 1.0.0"},
+		{"modules/db=d1@c1 modules/web=w1@c1", "modules/db=d2@c2 modules/web=w2@c2",
+			"db after web: web needs db < 2, and the content of this module has version 2.0.0"},
+		{"modules/db=d1@c1 modules/web=w1@c1", "modules/db=d2@c2",
+			"db after web: web needs db < 2, and the content of this module has version 2.0.0"}, // web is removed before
+		{"modules/db=d2@c1 modules/web=w1@c1", "modules/db=d3@c2 modules/web=w2@c2", ""}, // they do not fit now either
+		{"modules/db=d2@c1 modules/web=w2@c1", "modules/db=d3@c2 modules/web=w3@c2", ""},
+		{"", "modules/db=d2@c2 modules/web=w3@c2",
+			"web after db: web needs db >= 2, and the target does not have this module yet"},
+		{"modules/db=x@c1 modules/web=w2@c1", "modules/db=d2@c2 modules/web=w3@c2",
+			"web after db: web needs db >= 2, and the version of the present content is not known"},
+		{"modules/db=d1@c1 modules/web=x@c1", "modules/db=d2@c2 modules/web=w2@c2", ""},
+	} {
+		d := assign.Desired{Was: assignment(c.was), Want: assignment(c.want)}
+		if c.was == "" {
+			d.Was = nil
+		}
+		var got []string
+		for part, list := range s.head.requirements().of(d) {
+			for _, r := range list {
+				got = append(got, strings.TrimPrefix(part, "modules/")+" after "+strings.TrimPrefix(r.Part, "modules/")+": "+r.Why)
+			}
+		}
+		if text := strings.Join(got, "; "); text != c.requires {
+			t.Errorf("from %q to %q: %q, want %q", c.was, c.want, text, c.requires)
+		}
+	}
+	if got := (Fleet{}).requirements().of(assign.Desired{Want: assignment("modules/db=d1@c1")}); got != nil {
+		t.Errorf("without constraints: %v", got)
+	}
+	all := map[string][]rollout.Required{"a": {{Part: "b", Why: "1"}},
+		"b": {{Part: "c", Why: "2"}}, "c": {{Part: "a", Why: "3"}}}
+	if closeOver(all); len(all["a"]) != 2 || len(all["b"]) != 2 || len(all["c"]) != 2 {
+		t.Error(all)
+	}
+	var list []fleet.Assigned
+	for _, text := range []string{"modules/db=d1@c1", "modules/web=w3@c1"} {
+		list = append(list, assignment(text).Modules...)
+	}
+	if why := s.head.requirements().unfit(nil, list); !strings.Contains(why, "web needs db >= 2") {
+		t.Error(why)
+	}
+	if why := s.head.requirements().unfit(assignment("modules/db=d1@c1 modules/web=w3@c1"), list); why != "" {
+		t.Error(why)
+	}
+}
