@@ -278,6 +278,10 @@ func TestWhyNamesModules(t *testing.T) {
 			t.Errorf("%q:\n%s\nwant\n%s", module, got, want)
 		}
 	}
+	out.Written()
+	if got := strings.Join(out.Why(web1.ID, ""), "\n"); got != head+"it has generation 1 of epoch 1" {
+		t.Errorf("after the assignment was written:\n%s", got)
+	}
 	if got := out.Why(idOf("gone"), ""); len(got) != 1 || got[0] != "the registry has no entry of this target" {
 		t.Error(got)
 	}

@@ -53,6 +53,20 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	return lines
 }
 
+// Written tells o that all its assignments were written. Afterwards, Why describes them as present.
+func (o Output) Written() {
+	for id, d := range o.thoughts {
+		if d.issued == 0 {
+			continue
+		}
+		d.epoch, d.generation, d.issued = o.in.Epoch, d.issued, 0
+		if !d.waits {
+			d.grant = ""
+		}
+		o.thoughts[id] = d
+	}
+}
+
 // whyModule explains the origin of a module, its revision, its needs, and the modules that need it.
 func (o Output) whyModule(d thought, module string) []string {
 	ref := o.in.Branch

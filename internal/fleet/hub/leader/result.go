@@ -7,8 +7,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// computed stores the last result for Because.
+// computed stores the last result, which was written, for Because.
 func (l *Leader) computed(out assign.Output) {
+	out.Written()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out.Assignments = nil // they are in their mirror
