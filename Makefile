@@ -119,7 +119,7 @@ cover: setup
 
 # A sample of MUTANTS from each package, another one each night: MUTANTS=0 takes all.
 mutants:
-	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 internal/journal
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 -tests internal/journal,internal/apply internal/journal
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 $(guards)
 	go run ./test/mutants -floor 94 internal/verb/pkg
