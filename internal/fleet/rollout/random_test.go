@@ -1,18 +1,26 @@
 package rollout_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/test/sample"
 	"pgregory.net/rapid"
 )
 
 // TestRandomHistories plays random histories of a fleet. The judge checks each decision. At the end
-// all hosts are online, no content fails and there are no commands: then each host gets the newest content.
+// all hosts are online, no content fails and there are no commands: then each host gets the newest content. The commit
+// selects the histories, so a repetition plays the same ones.
 func TestRandomHistories(t *testing.T) {
+	seed := flag.Lookup("rapid.seed").Value
+	if seed.String() == "0" {
+		_ = seed.Set(fmt.Sprint(sample.Seed()))
+		defer seed.Set("0")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFleet(t, rapid.IntRange(1, 25).Draw(rt, "hosts"), randomStrategy(rt))
 		f.selects = newSelection()

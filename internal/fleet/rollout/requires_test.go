@@ -39,13 +39,18 @@ func (f *fleet) requires(h *host, wants []rollout.Change) map[string][]rollout.R
 	return out
 }
 
-// releases gives the parts new content with constraints: a breaking one changes both.
+// releases gives the parts new content with constraints. A breaking one changes both. A web alone needs the newest db,
+// which can be held.
 func (f *fleet) releases(rt *rapid.T, n int) {
 	if f.fit == nil {
 		f.fit = map[string]fit{}
 	}
 	was := f.fit[f.head["db"]]
 	db, web := fmt.Sprintf("db%d", n), fmt.Sprintf("web%d", n)
+	if was != (fit{}) && rapid.Bool().Draw(rt, "web alone") {
+		f.fit[web], f.head["web"], f.bad[web] = was, web, false
+		return
+	}
 	next := fit{max(was.major, 1), was.level + 1}
 	breaks := !f.after && rapid.Bool().Draw(rt, "breaks")
 	if breaks {
@@ -69,6 +74,9 @@ func (f *fleet) combined(h *host, was map[string]string, back bool) {
 	changed := h.parts["web"] != was["web"] || h.parts["db"] != was["db"]
 	if h.parts["db"] == "" && was["db"] != "" || f.after && h.parts["web"] == was["web"] {
 		return // the removal of a part waits for nothing, and a db cannot wait for a web that waits for it
+	}
+	if was["web"] != "" && h.parts["web"] == was["web"] && !f.fits(was["web"], was["db"]) {
+		return // contents that did not fit before hold no change back
 	}
 	if changed && !back && !f.fits(h.parts["web"], h.parts["db"]) && h.parts["web"] != "" {
 		f.tell("%s has %v after %v, and they do not fit", h.id, h.parts, was)
