@@ -45,6 +45,9 @@ deb:
 # tests run at once than there are CPUs. The race detector makes tests three to ten times slower: the packages of
 # concurrent have it always, and each of the others, except those of plain, for every second commit.
 concurrent = ./internal/fleet/hub ./internal/fleet/bus/... ./internal/fleet/agent/... ./internal/stream ./internal/executor/ssh/...
+# These packages take longest among the others, so they come next: a long package at the end would run alone.
+slow = ./internal/executor/local ./test/fire ./internal/fleet/content ./internal/repo ./cmd/fettle ./test/histories \
+	./internal/compile ./internal/fleet/rollout ./internal/ui/cli/commands
 
 # The race detector would delay the end of each binary by a second, and tests start thousands. make
 # vet has vetted all packages. Without debug information, the tests are linked in half the time.
@@ -69,8 +72,9 @@ campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut .
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
 	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
-	raced=$$(go list $(concurrent)); plain=$$(printf '%s\n' "$$raced" $$(go list $(plain) ./test/e2e)); \
-	others=$$(go list ./... | grep -vxF "$$plain"); \
+	raced=$$(go list $(concurrent)); slow=$$(go list $(slow)); all=$$(go list ./... | grep -vxF "$$slow"); \
+	all=$$(printf '%s\n' "$$slow" "$$all"); \
+	others=$$(echo "$$all" | grep -vxF "$$raced" | grep -vxF "$$(go list $(plain) ./test/e2e)"); \
 	if [ -n "$$FETTLE_SAMPLE" ]; then \
 		odd=$$(($$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1) % 2)); \
 		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 2 == $$odd"); \
@@ -78,8 +82,8 @@ test: setup
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
 	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
 	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 2 -parallel 4 -timeout 30m ./test/e2e \
-		$$(go list ./... | grep -vxF "$$raced"); all=$$?; \
-	wait $$race || all=1; wait $$full || all=1; exit $$all
+		$$(echo "$$all" | grep -vxF "$$raced"); failed=$$?; \
+	wait $$race || failed=1; wait $$full || failed=1; exit $$failed
 
 campaigns: setup
 	FETTLE_LONG=1 go test -vet=off -ldflags=-w -p 3 -parallel 4 -timeout 6h $(campaigns)
