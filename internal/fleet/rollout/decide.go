@@ -1,12 +1,16 @@
 package rollout
 
+// maxPasses limits the passes of one Decide. A few passes are usual. If events undo each other because of an error,
+// the hub that leads must not hang.
+const maxPasses = 200
+
 // Decide returns what happens now, and folds it into the state. The caller must store the events
 // before it publishes an assignment that they permit; if it cannot, it must build the state again from
 // the stored log. Decide with the same state, world and now has no further events.
 func (s *State) Decide(w World, now int64) []Event {
 	t := newTurn(s, w, now)
 	t.forget()
-	for before := -1; before != len(t.log); {
+	for n, before := 0, -1; n < maxPasses && before != len(t.log); n++ {
 		before = len(t.log)
 		t.move()
 		t.defineNew()

@@ -67,20 +67,42 @@ func (t *turn) waits(id ID, target Target, c Change) bool {
 }
 
 func (t *turn) create(lane string, members []ID) {
-	var all []Change
-	for _, id := range members {
-		target := t.w.Targets[id]
-		for _, c := range target.Wants {
-			if t.isNew(id, target, c) {
-				all = append(all, c)
-			}
-		}
-	}
-	all = sortedChanges(all)
+	all, members := together(t, members)
 	id, s := name(t.s.next), t.strategy(lane, all)
 	p := &Plan{Lane: lane, Cause: t.w.Cause(lane, all), Changes: all, Strategy: s, Waves: s.Distribute(members, id)}
 	if t.w.Author != nil {
 		p.Git, p.Author = t.w.Author(lane)
 	}
 	t.add(&Rollout{ID: id}, Event{Kind: Created, Created: p})
+}
+
+// together returns the changes of a new rollout, and the targets that can be its members together. If the desired
+// content of a target differs from the content of the rollout, membership removes the target. So such targets get a
+// rollout of their own. Otherwise all members could leave at once, and Decide would create the same rollout again.
+func together(t *turn, ids []ID) (all []Change, members []ID) {
+	has, parts, others := map[Change]bool{}, map[string]bool{}, map[string][]Change{}
+	for _, id := range ids {
+		target := t.w.Targets[id]
+		added := slices.DeleteFunc(slices.Clone(target.Wants), func(c Change) bool { return !t.isNew(id, target, c) })
+		in := func(c Change) bool { return has[c] || slices.Contains(added, c) }
+		brings := func(part string) bool {
+			return parts[part] || slices.ContainsFunc(added, func(c Change) bool { return c.Part == part })
+		}
+		differs := func(c Change) bool { return brings(c.Part) && !in(c) }
+		if slices.ContainsFunc(target.Wants, differs) ||
+			slices.ContainsFunc(added, func(c Change) bool { return slices.ContainsFunc(others[c.Part], differs) }) {
+			continue
+		}
+		members = append(members, id)
+		for _, c := range added {
+			has[c], parts[c.Part] = true, true
+		}
+		for _, c := range target.Wants {
+			if !has[c] && !slices.Contains(others[c.Part], c) {
+				others[c.Part] = append(others[c.Part], c)
+			}
+		}
+		all = append(all, added...)
+	}
+	return sortedChanges(all), members
 }
