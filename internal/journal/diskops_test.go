@@ -236,7 +236,7 @@ func TestErrorAtEveryLookOfACall(t *testing.T) {
 				break
 			}
 			if got.err == nil && got.said != changed.said {
-				t.Errorf("%s: %s fails and nobody is told:\n%s\nwant\n%s", c.name, l.Hit(), got.said, changed.said)
+				t.Errorf("%s: %s fails without an error:\n%s\nwant\n%s", c.name, l.Hit(), got.said, changed.said)
 			}
 			if l.Seen() > want.Seen()+50 {
 				t.Errorf("%s: %s fails, and %d reads follow", c.name, l.Hit(), l.Seen())

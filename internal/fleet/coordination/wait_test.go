@@ -66,7 +66,7 @@ func (s *story) waiting() (out string) {
 	return out
 }
 
-// TestWaiting: an owner is listed from its first refusal until it gets a slot, releases, or asks no more.
+// TestWaiting: an owner is listed from its first refusal until it gets a slot, releases its slot, or stops asking.
 func TestWaiting(t *testing.T) {
 	s := newStory(1, Keep)
 	s.acquire("web1")

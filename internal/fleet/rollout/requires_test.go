@@ -137,8 +137,8 @@ func TestRequiredIsHeld(t *testing.T) {
 	f.until(t, "both", func() bool { return f.have("w2") == 5 && f.have("d2") == 5 })
 }
 
-// TestRequiredInAnOlderRollout: a change waits for the end of an older rollout that delivers what it requires. Then it
-// has its own waves.
+// TestRequiredInAnOlderRollout: a change waits for the end of an older rollout that delivers the required change. Then
+// the change has its own waves.
 func TestRequiredInAnOlderRollout(t *testing.T) {
 	f := newFitting(t)
 	f.head["db"] = "d2"
