@@ -7,7 +7,7 @@ type RebootAction string
 
 // Requests for a reboot.
 const (
-	RebootLock    RebootAction = "lock"    // only the name of the lock
+	RebootLock    RebootAction = "lock"    // only the name of the lock, and whether the target is exempt
 	RebootAcquire RebootAction = "acquire" // a slot of the named lock, or a new lease of the slot
 	RebootRelease RebootAction = "release" // release the slot of the named lock
 )
@@ -34,6 +34,9 @@ type RebootSlot struct {
 	Lease   int64  `json:"lease_ns,omitempty"` // of a granted slot, from the request on
 	// Why is the reason for which no slot is granted now, for display.
 	Why string `json:"why,omitempty"`
+	// Exempt means that an exemption lets the target reboot outside of its windows now. Hubs of earlier versions do not
+	// set it.
+	Exempt bool `json:"exempt,omitempty"`
 }
 
 // ParseRebootRequest parses a request. Unknown fields are errors.

@@ -80,6 +80,12 @@ func (e Exemption) Scope() string {
 	return "-t " + strings.Join(e.Select, " -t ")
 }
 
+// Exempts reports whether the exemption is in force for a target.
+func (e Exemption) Exempts(id fleet.TargetID, now int64) bool {
+	state, _ := e.State(now)
+	return state == ExemptionInForce && (len(e.Targets) == 0 || slices.Contains(e.Targets, id))
+}
+
 // exemptions are the exemptions in force.
 type exemptions struct {
 	all     bool

@@ -1,16 +1,32 @@
 package hub_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Two users let a target change outside of its windows. One user cannot.
+// exempt asks a hub as the agent does before a reboot.
+func (f *follower) exempt(t *testing.T) bool {
+	t.Helper()
+	body, err := f.link.Ask(t.Context(), fleet.MessageReboot, []byte(`{"action":"lock"}`))
+	var slot fleet.RebootSlot
+	if err == nil {
+		err = json.Unmarshal(body, &slot)
+	}
+	if err != nil || slot.Lock != "reboots" {
+		t.Errorf("%s %v", body, err)
+	}
+	return slot.Exempt
+}
+
+// Two users let a target change and reboot outside of its windows. One user cannot.
 func TestExemptions(t *testing.T) {
 	w := newWorld(t)
 	files := site("one", "0s")
@@ -20,6 +36,7 @@ window "never" {
   duration = "31d"
   changes  = "deny"
 }
+lock "reboots" { reboots = true }
 `
 	files["fettle.hcl"] = strings.Replace(files["fettle.hcl"], `careful-test" }`, "careful-test\"\n}", 1)
 	w.commit(files)
@@ -71,16 +88,22 @@ window "never" {
 	w.alarmed("exemption_requested", "ann requests that -t web*")
 	approve(bob, at, "needs the approval of another user")
 	approve(bob, at, "You have approved it before")
-	if got := f.has(); got != one {
+	if got := f.has(); got != one || f.exempt(t) {
 		t.Errorf("one approval was enough: %s", got)
 	}
 	approve(w.user("eve", "admin"), at, "may change outside of their windows")
 	until(t, "the second content", func() (string, bool) { return f.has(), f.has() != one })
 	w.alarmed("windows_ignored", at.Exemption)
+	if !f.exempt(t) {
+		t.Error("the target may not reboot")
+	}
 	if _, err := client.Call(ctx, ann, route.EndExemption(), at, document.ReasonRequest{Reason: "done"}); err != nil {
 		t.Error(err)
 	}
 	if page, err = client.Get(ctx, ann, route.Exemptions()); err != nil || len(page.Exemptions) > 0 {
 		t.Errorf("%+v %v", page, err)
+	}
+	if f.exempt(t) {
+		t.Error("the target may reboot after the end")
 	}
 }

@@ -93,11 +93,8 @@ func (k *Keeper) own(file string, denied uint32) error {
 
 // pursue acquires a slot and reboots the host.
 func (k *Keeper) pursue(ctx context.Context, is kept, r request) (time.Duration, error) {
-	if why := k.Closed(); why != "" && !r.command {
-		if is.Holds != "" {
-			return k.withdraw(ctx, is)
-		}
-		return againEvery, k.tell("the reboot waits: " + why)
+	if open, wait, err := k.open(ctx, is, r); !open {
+		return wait, err
 	}
 	if is.Holds == "" && is.Lock != "" {
 		is.Holds, is.Boot = is.Lock, k.Boot
@@ -126,6 +123,28 @@ func (k *Keeper) pursue(ctx context.Context, is kept, r request) (time.Duration,
 		return k.schedule(ctx, is, r)
 	}
 	return k.await(r)
+}
+
+// open reports whether the windows, or an exemption from them, let the host reboot now. Otherwise the reboot waits.
+// Without an answer, a reboot with a slot continues under an exemption until its lease ends.
+func (k *Keeper) open(ctx context.Context, is kept, r request) (open bool, wait time.Duration, err error) {
+	if k.outside = k.Closed(); k.outside == "" || r.command {
+		k.outside, k.exempt = "", false
+		return true, 0, nil
+	}
+	slot, err := k.Ask(ctx, fleet.RebootRequest{Action: fleet.RebootLock})
+	if err != nil && k.exempt && is.Holds != "" {
+		wait, err = k.unanswered(ctx, is, err)
+		return false, wait, err
+	}
+	if k.exempt = err == nil && slot.Exempt; k.exempt {
+		return true, 0, nil
+	}
+	if is.Holds != "" {
+		wait, err = k.withdraw(ctx, is)
+		return false, wait, err
+	}
+	return false, againEvery, k.tell("the reboot waits: " + k.outside)
 }
 
 // replaced releases the slot of a lock that no longer limits reboots. The next turn acquires a slot of the other lock.
@@ -167,6 +186,9 @@ func (k *Keeper) schedule(ctx context.Context, is kept, r request) (time.Duratio
 		}
 	}
 	text := "the host reboots in " + r.delay.String()
+	if k.outside != "" {
+		text += " outside of its windows because of an exemption"
+	}
 	if is.Holds != "" {
 		text += ", with a slot of the lock " + is.Holds
 	}

@@ -19,6 +19,9 @@
 //   - Interruption: if the agent dies before the reboot, it continues after its next start in the same boot, and can
 //     also cancel the reboot that it scheduled. After any boot, also after a power cut, it releases the slot when the
 //     host is ready.
+//   - Windows: an automatic reboot needs an open window, or an exemption by the last answer of a hub. If the window
+//     closes, or the exemption ends, before the host goes down, the agent cancels the reboot and releases the slot. If
+//     no hub answers meanwhile, the exemption counts until the lease ends. A new process of the agent asks first.
 //   - Withdrawal: if the file is removed, or its end has passed, the agent cancels the reboot and releases the slot.
 //   - Another owner: a FleetLock client with the same identity has the same slot. The first release frees it.
 //     If another lock limits reboots from now on, the agent releases its slot of the first lock.
@@ -72,6 +75,8 @@ type Keeper struct {
 	asked     time.Time // the last answer about the lock
 	expires   time.Time // the end of the lease
 	scheduled time.Time // the time of the scheduled reboot; zero: none
+	outside   string    // why no window is open for the reboot; "": it needs no open window, or a window is open
+	exempt    bool      // the last answer named an exemption
 	told      string
 }
 

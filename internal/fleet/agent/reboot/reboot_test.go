@@ -25,6 +25,7 @@ type rig struct {
 	token  uint64
 	away   bool // no hub answers
 	lost   bool // the hub grants a slot, and the answer is lost
+	exempt bool
 	closed string
 	unfit  string
 	fails  bool
@@ -68,9 +69,10 @@ func (r *rig) ask(_ context.Context, q fleet.RebootRequest) (fleet.RebootSlot, e
 		if r.lost {
 			return fleet.RebootSlot{}, fleet.ErrNoHub
 		}
-		return fleet.RebootSlot{Lock: r.lock, Granted: true, Token: r.token, Lease: int64(10 * time.Minute)}, nil
+		return fleet.RebootSlot{Lock: r.lock, Granted: true, Token: r.token, Lease: int64(10 * time.Minute),
+			Exempt: r.exempt}, nil
 	}
-	return fleet.RebootSlot{Lock: r.lock}, nil
+	return fleet.RebootSlot{Lock: r.lock, Exempt: r.exempt && q.Action != fleet.RebootRelease}, nil
 }
 
 func (r *rig) write(name, text string) {
@@ -312,6 +314,42 @@ func TestWindows(t *testing.T) {
 	r.turns(1, "shutdown -c", "", "")
 	r.write(CommandRequest, "0")
 	r.turns(1, "systemctl reboot", "self", "reboots in")
+}
+
+// TestExempt: an exemption lets an automatic reboot begin outside of the windows, with a slot. When the exemption ends,
+// the reboot is cancelled. Without an answer of a hub, the last answer counts as long as the lease.
+func TestExempt(t *testing.T) {
+	r := newRig(t)
+	r.turns(1, "", "", "")
+	r.closed, r.exempt, r.owner = "outside of the window nights", true, "web2"
+	r.write("state-kernel", "15")
+	r.turns(2, "", "web2", "the reboot waits for a slot of the lock reboots, held by web2")
+	r.owner = ""
+	const scheduled = "the host reboots in 15m0s outside of its windows because of an exemption, with a slot"
+	r.turns(1, "shutdown -r +15", "self", scheduled)
+	mustWrite(t, r.Host, scheduledFile)
+	r.away = true
+	r.turns(2, "", "self", scheduled)
+	r.now = r.now.Add(10 * time.Minute)
+	r.turns(1, "shutdown -c", "self", "the reboot waits for a hub")
+	r.away, r.exempt = false, false
+	r.turns(2, "", "", "the reboot waits: outside of the window nights")
+
+	r.exempt = true
+	r.turns(1, "shutdown -r +15", "self", scheduled)
+	r.exempt = false
+	r.turns(1, "shutdown -c", "", "")
+	r.turns(1, "", "", "the reboot waits: outside of the window nights")
+
+	r.exempt = true
+	r.turns(1, "shutdown -r +15", "self", scheduled)
+	r.boots("boot1", r.State, r.Host) // the new agent does not know the exemption
+	r.away = true
+	r.turns(1, "shutdown -c", "self", "could not yet release its slot")
+	r.away, r.closed = false, ""
+	r.turns(1, "shutdown -r +15", "self", "the host reboots in 15m0s, with a slot")
+	r.closed, r.away = "outside of the window nights", true // an earlier exemption does not count
+	r.turns(1, "shutdown -c", "self", "could not yet release its slot")
 }
 
 // TestTokens: a host releases the slot of its last grant. If the answer was lost, it does not know the token, and

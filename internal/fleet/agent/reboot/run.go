@@ -76,7 +76,7 @@ func (k *Keeper) learn(ctx context.Context, is kept) (time.Duration, error) {
 	if is.Lock == "" {
 		wait = max(wait, againEvery)
 	}
-	return wait, errors.Join(k.open(is.Lock), k.tell(""))
+	return wait, errors.Join(k.directory(is.Lock), k.tell(""))
 }
 
 func (k *Keeper) learned(is *kept, lock string) error {
@@ -87,8 +87,8 @@ func (k *Keeper) learned(is *kept, lock string) error {
 	return k.save(*is)
 }
 
-// open creates the directory of requests if there is a lock, and removes it otherwise.
-func (k *Keeper) open(lock string) error {
+// directory creates the directory of requests if there is a lock, and removes it otherwise.
+func (k *Keeper) directory(lock string) error {
 	if lock != "" {
 		return smallfile.Directory(k.Host, Requests)
 	}

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/coordination"
 )
 
@@ -42,7 +44,14 @@ func (s *Locks) OnReboot(ctx context.Context, from fleet.TargetID, body []byte) 
 	if err != nil {
 		return nil, err
 	}
+	answer.Exempt = r.Action != fleet.RebootRelease && s.exempt(from)
 	return json.Marshal(answer)
+}
+
+// exempt reports whether an exemption lets a target reboot outside of its windows, by the clock of this hub.
+func (s *Locks) exempt(id fleet.TargetID) bool {
+	now := s.Now().Unix()
+	return slices.ContainsFunc(s.Records.Exemptions.Values(), func(e assign.Exemption) bool { return e.Exempts(id, now) })
 }
 
 // rebootLock returns the name of the declared lock that limits reboots, or "".

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
@@ -63,4 +64,41 @@ func TestRequestsOfAgents(t *testing.T) {
 	ask(2, release, `{}`)
 	s.MayChange = func() error { return fleet.ErrNoAnswer }
 	ask(1, acquire, "did not answer")
+}
+
+// TestExempt: an answer names an exemption that is in force for the target.
+func TestExempt(t *testing.T) {
+	s := hubOver(t, bustest.NewStore())
+	s.Trusted = func(_ context.Context, id fleet.TargetID) (fleet.Target, error) { return fleet.Target{ID: id}, nil }
+	d := reboots(1)
+	d.Reboots = true
+	declare(t, s, d)
+	now := s.Now().Unix()
+	ids := []fleet.TargetID{bustest.ID(1), bustest.ID(0)}
+	two := []assign.Consent{{By: "ann", At: now - 10}, {By: "bob", At: now - 10}}
+	var rev uint64
+	for i, c := range []struct {
+		assign.Exemption
+		action string
+		want   bool
+	}{
+		{assign.Exemption{}, "lock", false},
+		{assign.Exemption{Approvals: two, Seconds: 11}, "lock", true},
+		{assign.Exemption{Approvals: two, Seconds: 11}, "acquire", true},
+		{assign.Exemption{Approvals: two, Seconds: 11}, "release", false},
+		{assign.Exemption{Approvals: two, Seconds: 10}, "lock", false}, // it has ended
+		{assign.Exemption{Approvals: two[:1], Seconds: 60, At: now}, "lock", false},
+		{assign.Exemption{Approvals: two, Seconds: 60, Targets: ids[:1]}, "lock", false},
+		{assign.Exemption{Approvals: two, Seconds: 60, Targets: ids}, "lock", true},
+	} {
+		c.ID = "e1"
+		if err := s.Records.Exemptions.Put(t.Context(), c.ID, c.Exemption, rev); err != nil {
+			t.Fatal(err)
+		}
+		_, rev, _ = s.Records.Exemptions.Get(c.ID)
+		got, err := s.OnReboot(t.Context(), bustest.ID(0), []byte(`{"action":"`+c.action+`","lock":"reboots"}`))
+		if err != nil || strings.Contains(string(got), `"exempt":true`) != c.want {
+			t.Errorf("%d: %s %v, want exempt: %v", i, got, err, c.want)
+		}
+	}
 }

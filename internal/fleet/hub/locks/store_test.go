@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/hub/events"
@@ -24,6 +25,7 @@ func hubOver(t *testing.T, store fleet.Store) *Locks {
 	table.Locks = records.NewMirror(store, "lock/", records.ParseLock)
 	table.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 	table.Epochs = records.NewMirror[records.Epoch](store, "rule/", nil)
+	table.Exemptions = records.NewMirror[assign.Exemption](store, "exemption/", nil)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
 	go func() { _ = table.Locks.Follow(ctx); done <- struct{}{} }()
