@@ -31,7 +31,7 @@ type FleetRollbacks struct {
 	Events  events.Recorder
 }
 
-// FleetRollbacks returns the stored rollbacks.
+// FleetRollbacks returns the stored rollbacks, sorted by part like their keys.
 func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRollback, _ error) {
 	alarms, _, _ := f.Records.Alarms.Get(records.AlarmsKey)
 	held := HeldContent(alarms)
@@ -39,7 +39,6 @@ func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRol
 		out = append(out, document.FleetRollback{Part: r.Part, Held: r.Held, Commit: r.Commit, By: r.By, Reason: r.Reason,
 			At: r.At, State: stateOf(held, r)})
 	}
-	slices.SortFunc(out, func(a, b document.FleetRollback) int { return strings.Compare(a.Part, b.Part) })
 	return out, nil
 }
 
@@ -134,7 +133,6 @@ func (f FleetRollbacks) ReleaseFleet(ctx context.Context, by access.Principal,
 		return "", &api.Refusal{Status: api.Conflict, Why: "cannot release: there is no rollback of " + r.Part,
 			Hint: "List them: fettle fleet rollbacks"}
 	}
-	slices.Sort(said)
 	return "Released: " + strings.Join(said, ", ") + ". Rollouts deliver the content of the branch again.", nil
 }
 
@@ -158,10 +156,7 @@ func (f FleetRollbacks) commits(r document.FleetRollbackRequest, head string) (m
 
 // stable returns the commits of the stable content of a part or of all parts.
 func (f FleetRollbacks) stable(part, head string) (map[string]string, error) {
-	found, known, err := f.Log.stable(part, head)
-	if err == nil && !known {
-		err = fmt.Errorf("no rollout of %s has completed, so there is no stable content", part)
-	}
+	found, err := f.Log.stable(part, head)
 	if err != nil {
 		return nil, &api.Refusal{Status: api.Conflict, Why: "cannot roll back: " + err.Error(),
 			Hint: "Name a commit: --to COMMIT"}
@@ -170,16 +165,15 @@ func (f FleetRollbacks) stable(part, head string) (map[string]string, error) {
 	return found, nil
 }
 
-// stable returns the commits of stable content by part, except for parts whose newest content is stable. known means
-// that there is stable content. Lanes can have different stable content. The content of a head that no rollout has
+// stable returns the commits of stable content by part, except for parts whose newest content is stable. It is an error
+// if there is no stable content, or if lanes have different content. The content of a head that no rollout has
 // delivered yet, for example because a window is closed, is unknown here. Then no part is an exception: a replacement
 // by the same content has no effect.
-func (l *Log) stable(part, head string) (out map[string]string, known bool, err error) {
+func (l *Log) stable(part, head string) (map[string]string, error) {
 	l.showing.Lock()
 	defer l.showing.Unlock()
 	l.shown.sync()
-	digests := map[string]string{}
-	out = map[string]string{}
+	digests, out := map[string]string{}, map[string]string{}
 	delivered := l.shown.delivered(head)
 	for _, parts := range l.shown.state.StableContent() {
 		for p, d := range parts {
@@ -188,14 +182,17 @@ func (l *Log) stable(part, head string) (out map[string]string, known bool, err 
 				continue
 			}
 			if was := digests[p]; was != "" && was != a.Bundle.Digest {
-				return nil, true, fmt.Errorf("the stable content of %s is different for different strategies", p)
+				return nil, fmt.Errorf("the stable content of %s is different for different strategies", p)
 			}
 			if digests[p] = a.Bundle.Digest; !delivered || !l.shown.isNewest(p) {
 				out[p] = max(out[p], a.Revision.Commit)
 			}
 		}
 	}
-	return out, len(digests) > 0, nil
+	if len(digests) == 0 {
+		return nil, fmt.Errorf("no rollout of %s has completed, so there is no stable content", part)
+	}
+	return out, nil
 }
 
 // delivered reports whether the newest rollout has content of a commit.

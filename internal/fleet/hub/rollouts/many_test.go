@@ -53,8 +53,8 @@ func newMany(tb testing.TB, n, groups int) *many {
 	return m
 }
 
-// commit makes a commit the head of the branch. It has other content for the modules in changes.
-func (m *many) commit(number int, changes ...string) {
+// compiled returns a commit. It has other content than the head of the branch for the modules in changes.
+func (m *many) compiled(number int, changes ...string) assign.Contents {
 	c := assign.Contents{Revision: fleet.Revision{Repository: "r", Branch: "main", Commit: fmt.Sprintf("%040d", number)},
 		Enrolled: assign.EnrolledDigest(m.targets), Root: fleet.Bundle{Digest: "root"}, Bundles: map[string]fleet.Bundle{},
 		Targets: map[string]assign.Configured{}, Strategies: []query.Strategy{manyStrategy}}
@@ -76,6 +76,12 @@ func (m *many) commit(number int, changes ...string) {
 	for i, t := range m.targets {
 		c.Targets[t.Name] = assign.Configured{Modules: lists[i%m.groups], Strategy: "many"}
 	}
+	return c
+}
+
+// commit makes a commit the head of the branch. It has other content for the modules in changes.
+func (m *many) commit(number int, changes ...string) {
+	c := m.compiled(number, changes...)
 	m.fleet.Head, m.contents = c, map[string]assign.Contents{c.Revision.Commit: c}
 	m.rev++
 	m.state.Fold(assign.Event{Rev: m.rev, Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: c.Revision.Commit}})
