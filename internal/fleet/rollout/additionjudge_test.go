@@ -67,9 +67,7 @@ func (f *fleet) added(h *host, c rollout.Change) {
 // a time.
 func (f *fleet) delivers(id rollout.ID, c rollout.Change, since int64) bool {
 	for _, e := range f.log {
-		if e.Kind != rollout.Created || !slices.ContainsFunc(e.Created.Changes, func(o rollout.Change) bool {
-			return o.Part == c.Part && o.Digest == c.Digest
-		}) {
+		if e.Kind != rollout.Created || !brings(e.Created, c) {
 			continue
 		}
 		plan, _, _, state := last(f.log, e.Rollout)
@@ -83,6 +81,11 @@ func (f *fleet) delivers(id rollout.ID, c rollout.Change, since int64) bool {
 		}
 	}
 	return false
+}
+
+// brings reports whether a rollout brings a change to targets, also as the addition of a part.
+func brings(p *rollout.Plan, c rollout.Change) bool {
+	return slices.ContainsFunc(p.Changes, func(o rollout.Change) bool { return o.Part == c.Part && o.Digest == c.Digest })
 }
 
 // end returns the event that ended a rollout; its kind is "" if there is none.

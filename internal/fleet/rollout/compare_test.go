@@ -44,7 +44,7 @@ func (f *fleet) sides() {
 			for _, id := range side {
 				h := f.hosts[id]
 				lacks := h == nil || slices.ContainsFunc(f.wants(h), func(c rollout.Change) bool {
-					return slices.Contains(d.Plan.Changes, c)
+					return brings(&d.Plan, c)
 				})
 				if lacks != (i == 1) || h.begun == 0 && i == 0 {
 					f.tell("%s compares %v with %v, and %s is wrong", d.Rollout, d.With, d.Without, id)

@@ -290,7 +290,14 @@ func (f *fleet) until(t testing.TB, what string, holds func() bool) {
 func (f *fleet) text() (out string) {
 	for _, e := range f.log {
 		if e.Rollout == "" {
-			out += fmt.Sprintf("%d %s %s %v %s\n", e.At, e.Kind, e.Lane, e.Targets, e.Why)
+			out += fmt.Sprintf("%d %s %s %s %v %s\n", e.At, e.Kind, e.Lane, e.Part, e.Targets, e.Why)
+			continue
+		}
+		if p := e.Created; p != nil {
+			out += fmt.Sprintf("%d %s created in %s: %v\n", e.At, e.Rollout, p.Lane, p.Changes)
+			for _, w := range p.Waves {
+				out += fmt.Sprintf("  %s %v\n", w.Name, w.Members)
+			}
 			continue
 		}
 		out += fmt.Sprintf("%d %s %s %s wave %d %s %s %s\n", e.At, e.Rollout, e.Kind, e.Target, e.Wave, e.Phase, e.Reaction,

@@ -110,7 +110,7 @@ func (f *fleet) granted(log []rollout.Event, e rollout.Event) {
 	}
 	for _, c := range f.wants(h) {
 		db := slices.ContainsFunc(plan.Changes, func(c rollout.Change) bool { return c.Part == "db" })
-		if slices.Contains(plan.Changes, c) && !db {
+		if brings(plan, c) && !db {
 			f.ordered(e.Target, c, "a grant")
 		}
 	}

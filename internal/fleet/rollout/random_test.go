@@ -156,7 +156,8 @@ func (f *fleet) calms(rt *rapid.T) {
 	if fresh {
 		f.head["web"], f.head["top"], f.head["db"] = "web-end", "top-end", "db-end"
 		f.groups.digest = "extra-end"
-		f.group("top-end", "all") // a removal can be held
+		f.group("top-end", "all") // a removal can be held, and new content does not release it
+		f.groups.role["next-end"] = "all"
 		f.next["web"], f.next["top"], f.next["db"] = "next-end", "next-end", "next-end"
 	}
 	done := func() bool {
