@@ -57,13 +57,13 @@ func (f Fleet) dependences(all []assign.Desired) dependences {
 func (f Fleet) dependence(a query.StrategyAfter, named map[string]assign.Desired) dependence {
 	out := dependence{StrategyAfter: a, missing: map[fleet.TargetID]string{}}
 	for _, name := range a.Targets {
-		d, active := named[name]
+		d := named[name] // the zero value has no modules
 		want := d.Want
 		if want == nil {
 			want = d.Was
 		}
 		part, wanted := find(want, a.Module)
-		if !active || !wanted {
+		if !wanted {
 			continue
 		}
 		out.count++

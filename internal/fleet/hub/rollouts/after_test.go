@@ -1,6 +1,7 @@
 package rollouts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,18 +96,40 @@ func TestDependence(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *Fleet, all []assign.Desired)
 		want   string // part of the reason, or ""
+		lane   string // "" means that the strategy of the target is in force
 	}{
-		"ready": {func(*Fleet, []assign.Desired) {}, ""},
+		"ready": {func(*Fleet, []assign.Desired) {}, "", ""},
 		"not ready": {func(f *Fleet, _ []assign.Desired) { f.Ready["modules/db"]["t2"] = false },
-			"1 of 2 targets, and must be on 2; for example t2"},
-		"no contact": {func(f *Fleet, _ []assign.Desired) { f.Targets["t1"] = document.Target{} }, "for example t1"},
+			"1 of 2 targets, and must be on 2; for example t2", ""},
+		"no contact": {func(f *Fleet, _ []assign.Desired) { f.Targets["t1"] = document.Target{} }, "for example t1", ""},
+		"an older report": {func(f *Fleet, _ []assign.Desired) {
+			f.Targets["t2"] = document.Target{Connected: true, State: document.Ready}
+		}, "for example t2", ""},
 		"newer": {func(_ *Fleet, all []assign.Desired) { all[0].Want = assignment("modules/db=d2@c2") },
-			"for example t1"},
+			"for example t1", ""},
 		"one target": {func(_ *Fleet, all []assign.Desired) { all[0].Target.Name = "x" },
-			"on 1 of 1 targets, and must be on 2"},
-		"no target":   {func(f *Fleet, _ []assign.Desired) { f.Head.Strategies[0].Afters[0].Targets = nil }, "no target"},
-		"error":       {func(_ *Fleet, all []assign.Desired) { all[0].Want = nil }, ""},
-		"other order": {func(_ *Fleet, all []assign.Desired) { all[2].Strategy = "at-once" }, ""},
+			"on 1 of 1 targets, and must be on 2", ""},
+		"one target with the module": {func(_ *Fleet, all []assign.Desired) { all[0].Want = assignment("top=t1@c1") },
+			"on 1 of 1 targets, and must be on 2", ""},
+		"no target": {func(f *Fleet, _ []assign.Desired) { f.Head.Strategies[0].Afters[0].Targets = nil }, "no target", ""},
+		"error":     {func(_ *Fleet, all []assign.Desired) { all[0].Want = nil }, "", ""},
+		"other order": {func(f *Fleet, all []assign.Desired) {
+			f.Ready, all[2].Strategy = nil, "at-once"
+		}, "", ""},
+		"the strategy begins": {func(f *Fleet, _ []assign.Desired) { f.Ready = nil }, "must be on 2", "main at-once"},
+		"the strategy ends": {func(f *Fleet, all []assign.Desired) {
+			f.Ready, all[2].Strategy = nil, "at-once"
+		}, "must be on 2", "main s"},
+		"another module": {func(f *Fleet, all []assign.Desired) {
+			f.Ready, all[2].Want = nil, assignment("top=t2@c2 modules/db=d1@c1")
+		}, "", ""},
+		"nothing desired": {func(f *Fleet, all []assign.Desired) { f.Ready, all[2].Want = nil, nil }, "", "main s"},
+		"two reasons": {func(f *Fleet, _ []assign.Desired) {
+			f.Ready = nil
+			dns := two
+			dns.Module = "modules/dns"
+			f.Head.Strategies[0].Afters = append(f.Head.Strategies[0].Afters, dns)
+		}, "it waits for modules/db", ""},
 	} {
 		all := []assign.Desired{desired("t1", db, db), desired("t2", db, db),
 			desired("t3", "top=t1@c1 modules/web=w0@c0", web)}
@@ -114,7 +137,7 @@ func TestDependence(t *testing.T) {
 			Targets: map[fleet.TargetID]document.Target{"t1": ready, "t2": ready, "t3": ready},
 			Ready:   map[string]map[fleet.TargetID]bool{"modules/db": {"t1": true, "t2": true}}}
 		c.change(&f, all)
-		target := rollout.Target{Lane: "main " + all[2].Strategy, Health: rollout.Healthy}
+		target := rollout.Target{Lane: cmp.Or(c.lane, "main "+all[2].Strategy), Health: rollout.Healthy}
 		waits, parts := f.dependences(all).waits(all[2], target)
 		got := waits["modules/web"]
 		if got != "" && !slices.Equal(parts["modules/web"], []string{"modules/db"}) {
@@ -143,8 +166,42 @@ func TestDependenceOfNeeds(t *testing.T) {
 	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Broken}); len(got) > 0 {
 		t.Errorf("a target waits for itself: %v", got)
 	}
+	other := d
+	other.Target.ID = "t9"
+	if got, _ := all.waits(other, rollout.Target{Lane: "main s", Health: rollout.Broken}); len(got) != 2 {
+		t.Errorf("a target without the module db does not wait, because it failed: %v", got)
+	}
 	d.Was = nil
 	if got, _ := all.waits(d, rollout.Target{Lane: "main s", Health: rollout.Unknown}); len(got) != 2 {
 		t.Errorf("the first installation does not wait: %v", got)
+	}
+}
+
+// TestDependenceOfBoth: a module that waits, and needs a module that waits, has its own reason.
+func TestDependenceOfBoth(t *testing.T) {
+	want := assignment("top=t1@c1 modules/db=d1@c1 modules/web=w1@c1 modules/site=s1@c1")
+	want.Modules[2].Needs = []fleet.Need{{Module: "modules/web"}}
+	a := webAfterDB("100%")
+	a.Modules = []string{"modules/web", "modules/site"}
+	d := assign.Desired{Target: fleet.Target{ID: "t1", Name: "t1"}, Want: want, Strategy: "s"}
+	f := Fleet{Head: assign.Contents{Strategies: []query.Strategy{{Name: "s", Afters: []query.StrategyAfter{a}}}}}
+	got, _ := f.dependences([]assign.Desired{d}).waits(d, rollout.Target{Lane: "main s"})
+	if len(got) != 2 || got["modules/site"] != got["modules/web"] {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestLeastReady: percentages are rounded up, and at least one target must be ready. A number is not limited.
+func TestLeastReady(t *testing.T) {
+	for _, c := range []struct {
+		count int
+		ready string
+		want  int
+	}{{3, "100%", 3}, {200, "100%", 200}, {3, "60%", 2}, {3, "34%", 2}, {3, "33%", 1}, {300, "33%", 99}, {5, "0%", 1},
+		{2, "5", 5}, {5, "2", 2}} {
+		d := dependence{StrategyAfter: query.StrategyAfter{Ready: c.ready}, count: c.count}
+		if got := d.least(); got != c.want {
+			t.Errorf("%s of %d: %d instead of %d", c.ready, c.count, got, c.want)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func (c choice) compose(was *fleet.Assignment, want fleet.Assignment) (give flee
 	if was != nil && sameContent(was.Root, give.Root) {
 		give.Root = rootOf(*was, want, give)
 	}
-	if len(give.Modules) < len(want.Modules) || why != "" {
+	if why != "" {
 		give.Withheld = withheld(was, want, give)
 	}
 	if why != "" && was != nil {
@@ -108,7 +108,7 @@ func (c choice) goOn(was *fleet.Assignment, want fleet.Assignment) (out composed
 		key.lists = listsOf(was.Modules, want.Modules)
 	}
 	out, ok := c.known.composed[key]
-	if !ok || len(want.Root.Needs) > 0 || was != nil && len(was.Root.Needs) > 0 {
+	if !ok { // the root bundle needs no modules, so it does not count
 		out = assemble(apply(all, present(was), want), was, want)
 		c.known.composed = limited(c.known.composed, maxLists)
 		c.known.composed[key] = out

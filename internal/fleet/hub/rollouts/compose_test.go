@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/window"
 )
 
 // assignment returns an assignment from words NAME=CONTENT@COMMIT; a need follows after >. "" means none.
@@ -97,6 +99,7 @@ func TestCompose(t *testing.T) {
 		"a part of all":         {want: all, allowed: "top web", get: "top=t1@c2 web=w2@c2"},
 		"stable content": {want: all, allowed: "db", stable: "top=t0@c0 web=w0@c0",
 			get: "top=t0@c0 web=w0@c0 db=d2@c2"},
+		"no removals": {was: "top=t1@c1 z=1@c1 new=1@c1 a=1@c1", want: "top=t1@c1", get: "top=t1@c1 z=1@c1 new=1@c1 a=1@c1"},
 		"a rollback": {was: all, want: all, allowed: "top web db", log: old, returns: "web",
 			get: "top=t1@c2 web=w1@c1 db=d2@c2"},
 		"back to none": {was: all, want: all, allowed: "top web db", log: "top=t1@c1", returns: "web",
@@ -130,5 +133,45 @@ func TestWithdrawn(t *testing.T) {
 	}
 	if got := wants(want, *assignment("top=t1@c9 web=w1@c9")); got != nil {
 		t.Errorf("the same content of another commit is the change %v", got)
+	}
+}
+
+// TestComposeRest: while parts wait, a target also keeps the tables of exported values that its parts can use. Windows
+// never delay the return to earlier content.
+func TestComposeRest(t *testing.T) {
+	const old, all = "top=t1@c1 web=w1@c1", "top=t1@c1 web=w2@c2 new=n1@c2"
+	table := func(module string) []exported.Table { return []exported.Table{{Module: module, Output: "x"}} }
+	web := rollout.Change{Part: "web", Digest: has(assignment(old), "web")}
+	for name, c := range map[string]struct {
+		was              string
+		allowed          bool
+		returns          []rollout.Change
+		tables, withheld []string
+		windows          int
+		get              string
+	}{
+		"everything":   {old, true, nil, []string{"new"}, nil, 1, all},
+		"nothing yet":  {old, false, nil, []string{"new", "old"}, []string{"new"}, 1, old},
+		"a new target": {"", true, nil, []string{"new"}, nil, 1, all},
+		"a return":     {all, true, []rollout.Change{web}, []string{"new", "old"}, nil, 0, "top=t1@c1 web=w1@c1 new=n1@c2"},
+	} {
+		was, want := assignment(c.was), assignment(all)
+		want.Exported, want.Windows = table("new"), []window.Window{{Name: "morning"}}
+		if was != nil {
+			was.Exported, was.Windows = table("old"), want.Windows
+		}
+		how := choice{known: &differences{}, wants: wants(was, *want), returns: c.returns,
+			allowed: func(rollout.Change) (bool, string) { return c.allowed, "waits" },
+			stable:  func(string) (p fleet.Assigned, ok bool) { return p, false },
+			content: func(rollout.Change) (fleet.Assigned, bool) { return find(assignment(old), "web") }}
+		give, _ := how.compose(was, *want)
+		var tables []string
+		for _, x := range give.Exported {
+			tables = append(tables, x.Module)
+		}
+		if text(give) != c.get || !slices.Equal(tables, c.tables) || !slices.Equal(give.Withheld, c.withheld) ||
+			len(give.Windows) != c.windows {
+			t.Errorf("%s: %s, tables %q, without %q, %d windows", name, text(give), tables, give.Withheld, len(give.Windows))
+		}
 	}
 }

@@ -2,6 +2,7 @@ package rollouts
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -132,6 +133,47 @@ func TestCauseOfARollback(t *testing.T) {
 		p, _ := find(want, part)
 		if got := f.cause(all, []rollout.Change{{Part: part, Digest: digest(p)}}); got != cause {
 			t.Errorf("%s: %q", part, got)
+		}
+	}
+}
+
+// TestCauseWithDifferentContent: the content of the change counts, also if other targets have other content.
+func TestCauseWithDifferentContent(t *testing.T) {
+	first, second := assignment("top=t2@c2 modules/web=w2@c2"), assignment("top=t2@c2 modules/web=w1@c1")
+	f := Fleet{Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"},
+		Bundles: map[string]fleet.Bundle{"modules/web": {Digest: "w2"}}}}
+	all := []assign.Desired{{Want: first}, {Want: nil}, {Want: second}}
+	for want, a := range map[string]*fleet.Assignment{"commit c2": first, "rollback to commit c1": second} {
+		if got := f.cause(all, []rollout.Change{{Part: "modules/web", Digest: has(a, "modules/web")}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := f.cause(all, []rollout.Change{{Part: "modules/web"}}); got != "commit c2" {
+		t.Errorf("a removal: %q", got)
+	}
+}
+
+// TestOrdersOf: only labels that an operator gives a target order a module. Labels of the repository change together
+// with the root bundle.
+func TestOrdersOf(t *testing.T) {
+	labels := map[string]string{"role": "web"}
+	for name, c := range map[string]struct {
+		root     string
+		labels   map[string]string
+		withheld []string
+		missing  []string
+		want     []string
+	}{
+		"labels":        {"t1", labels, nil, []string{"web", "db"}, []string{"web", "db"}},
+		"equal labels":  {"t1", nil, nil, []string{"web"}, nil},
+		"another root":  {"t2", labels, nil, []string{"web"}, nil},
+		"nothing lacks": {"t1", labels, nil, nil, nil},
+		"withheld":      {"t1", labels, []string{"web"}, []string{"web", "db"}, []string{"db"}},
+	} {
+		was, want := assignment("top=t1@c1"), assignment("top="+c.root+"@c2")
+		was.Withheld, want.Labels = c.withheld, c.labels
+		if got := ordersOf(was, *want, c.missing); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

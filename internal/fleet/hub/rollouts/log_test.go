@@ -204,6 +204,9 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	if err := l.Learn(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the next entry is read during a decision: %v", err)
 	}
+	if err := l.Compact(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the log gets a snapshot during a decision: %v", err)
+	}
 	_, err = l.Order(ctx, rollout.Command{Action: rollout.ToPause, Rollout: "r1"}, 5)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
@@ -224,6 +227,11 @@ func TestLearnWithoutStore(t *testing.T) {
 func TestCompactManyEvents(t *testing.T) {
 	l := hubOf(t, bustest.NewStore())
 	begun(t, l, "r1", nil)
+	l.events = compactEvents
+	if err := l.Compact(t.Context()); err != nil || l.snapshot > 0 || phases(l) != "r1 active" {
+		t.Errorf("a log with an open rollout gets a snapshot, or %v", err)
+	}
+	l.events = 1
 	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {
 		t.Fatal(err)
 	}

@@ -107,14 +107,36 @@ func TestRequirements(t *testing.T) {
 	if closeOver(all); len(all["a"]) != 2 || len(all["b"]) != 2 || len(all["c"]) != 2 {
 		t.Error(all)
 	}
-	var list []fleet.Assigned
-	for _, text := range []string{"modules/db=d1@c1", "modules/web=w3@c1"} {
-		list = append(list, assignment(text).Modules...)
-	}
-	if why := s.head.requirements().unfit(nil, list); !strings.Contains(why, "web needs db >= 2") {
-		t.Error(why)
-	}
-	if why := s.head.requirements().unfit(assignment("modules/db=d1@c1 modules/web=w3@c1"), list); why != "" {
-		t.Error(why)
+}
+
+// TestUnfit: an assignment never has content that does not fit each other, except for a pair that the target has.
+func TestUnfit(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.versioned()
+	const needs = "web needs db >= 2"
+	for name, c := range map[string]struct{ was, want, allowed, get, why string }{
+		"the second is old": {"top=t1@c1 modules/db=d1@c1 modules/web=w2@c1", "top=t1@c1 modules/db=d2@c2 modules/web=w3@c2",
+			"web", "top=t1@c1 modules/db=d1@c1 modules/web=w2@c1", needs},
+		"both are new": {"top=t1@c1 modules/db=d1@c1 modules/web=w2@c1", "top=t1@c1 modules/db=d2@c2 modules/web=w3@c2",
+			"web db", "top=t1@c1 modules/db=d2@c2 modules/web=w3@c2", ""},
+		"only the second is new": {"top=t1@c1 modules/db=d2@c1 modules/web=w3@c1",
+			"top=t1@c1 modules/db=d1@c2 modules/web=w3@c1", "db", "top=t1@c1 modules/db=d2@c1 modules/web=w3@c1", needs},
+		"a new target": {"", "top=t1@c1 modules/db=d1@c1 modules/web=w3@c1", "top db web", "none", needs},
+		"not the pair": {"top=t1@c1 modules/db=d1@c1 modules/web=w3@c1",
+			"top=t1@c1 modules/db=d1@c1 modules/web=w3@c1 modules/x=x1@c2", "x",
+			"top=t1@c1 modules/db=d1@c1 modules/web=w3@c1 modules/x=x1@c2", ""},
+		"an unknown version": {"top=t1@c1 modules/db=x@c1 modules/web=w2@c1", "top=t1@c1 modules/db=x@c1 modules/web=w3@c2",
+			"web", "top=t1@c1 modules/db=x@c1 modules/web=w3@c2", ""},
+	} {
+		was, want := assignment(c.was), assignment(c.want)
+		how := choice{known: &differences{}, wants: wants(was, *want), requires: s.head.requirements(),
+			stable: func(string) (p fleet.Assigned, ok bool) { return p, false },
+			allowed: func(ch rollout.Change) (bool, string) {
+				return slices.Contains(strings.Fields(c.allowed), strings.TrimPrefix(ch.Part, "modules/")), "waits"
+			}}
+		give, why := how.compose(was, *want)
+		if text(give) != c.get || !strings.Contains(why, c.why) || c.why == "" && why != "" {
+			t.Errorf("%s: %s because %q, want %s", name, text(give), why, c.get)
+		}
 	}
 }
