@@ -14,6 +14,7 @@ type reportBase struct {
 	fresh   []fleet.Report // the newest reports that are not acknowledged yet
 	had     fleet.Report   // the last report that the connected hub acknowledged; number 0 means none
 	part    bool           // the report in transit is partial
+	earlier bool           // the report in transit was sent on an earlier connection
 	refused int            // number of partial reports that the connected hub refused
 	whole   time.Time      // time at which a hub last acknowledged a full report
 	all     bool           // the next report must be full, because a hub requested it
@@ -38,7 +39,7 @@ func (t *reportBase) appended(r fleet.Report) {
 // body returns the report with the number seq as it is sent: a partial report if possible,
 // otherwise the full report that kept reads from the outbox.
 func (t *reportBase) body(seq uint64, now time.Time, kept func(seq uint64) ([]byte, error)) ([]byte, error) {
-	t.part = false
+	t.part, t.earlier = false, false
 	if r, ok := t.find(seq); ok && !t.all && t.refused < mostRefused && now.Sub(t.whole) < partsFor {
 		var part fleet.Report
 		if part, t.part = r.Part(t.had); t.part {
@@ -68,12 +69,15 @@ func (t *reportBase) acknowledged(seq uint64, failed bool, now time.Time) {
 	if !t.part {
 		t.whole, t.all = now, false
 	}
-	t.had, _ = t.find(seq)
+	if !t.earlier {
+		t.had, _ = t.find(seq)
+	}
 	t.fresh = slices.DeleteFunc(t.fresh, func(r fleet.Report) bool { return r.Seq <= seq })
 }
 
 // tellAll makes the next report a full report.
 func (t *reportBase) tellAll() { t.all = true }
 
-// connected forgets the base after a new connection, because it can be to a different hub.
-func (t *reportBase) connected() { t.had, t.refused = fleet.Report{}, 0 }
+// connected forgets the base after a new connection, because it can be to a different hub. A late acknowledgement of
+// the report in transit is from the earlier hub.
+func (t *reportBase) connected() { t.had, t.refused, t.earlier = fleet.Report{}, 0, true }
