@@ -20,11 +20,17 @@ func TestLarger(t *testing.T) {
 		{[]float64{1, 1, 1}, []float64{1, 1, 1, 1}, 1},
 		{[]float64{3, 4}, []float64{1, 2, 2}, 0.1},
 		{[]float64{math.Inf(1), 1, 2}, []float64{0, 0, 0}, 0.05},
+		{marks(6, 30), marks(4, 80), 0.00777373398612}, // many equal values, computed with the normal approximation
 	} {
 		if got := larger(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%v, %v: %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
+}
+
+// marks returns n values, of which k are 1 and the others 0.
+func marks(k, n int) []float64 {
+	return append(slices.Repeat([]float64{1}, k), make([]float64, n-k)...)
 }
 
 // TestLargerIsExact: the result is the part of all selections with at least this sum of ranks, and both sides agree.
