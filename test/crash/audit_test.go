@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,8 +52,7 @@ func changes(t *testing.T, trace, dir string) []string {
 	opens := regexp.MustCompile(`^\d+ +open`)
 	ioctl := regexp.MustCompile(`^\d+ +ioctl`)
 	var out []string
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSpace(line)
+	for _, line := range wholeCalls(string(b)) {
 		switch {
 		case !strings.Contains(line, dir+"/") && !strings.Contains(line, dir+">") &&
 			!strings.Contains(line, `"/proc/self/fd/`),
@@ -66,4 +66,32 @@ func changes(t *testing.T, trace, dir string) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// wholeCalls returns the lines of a trace. If another thread had a call at the same time, strace writes the begin and
+// the end of a call on two lines, which are joined here.
+func wholeCalls(trace string) (out []string) {
+	begun := map[string]string{} // by thread
+	resumed := regexp.MustCompile(`^<\.\.\. \w+ resumed>`)
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSpace(line)
+		thread, call, _ := strings.Cut(line, " ")
+		call = strings.TrimSpace(call)
+		if begin, ok := strings.CutSuffix(line, "<unfinished ...>"); ok {
+			begun[thread] = begin
+			continue
+		}
+		if mark := resumed.FindString(call); mark != "" {
+			line = begun[thread] + strings.TrimPrefix(call, mark)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestWholeCalls(t *testing.T) {
+	got := wholeCalls("7 openat(3, \"a\", O_RDONLY <unfinished ...>\n8  fsync(4) = 0\n7 <... openat resumed>) = 5\n")
+	if want := []string{"8  fsync(4) = 0", `7 openat(3, "a", O_RDONLY ) = 5`}; !slices.Equal(got, want) {
+		t.Errorf("%q; want %q", got, want)
+	}
 }
