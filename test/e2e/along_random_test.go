@@ -109,7 +109,7 @@ func TestRandomDependencies(t *testing.T) {
 	}
 	for g := range graphs {
 		t.Run(fmt.Sprint(g), func(t *testing.T) {
-			sample.Group(t, 2*g, 2*g+4)
+			sample.Group(t, 2*g, 2*g+8)
 			rng := rand.New(rand.NewPCG(uint64(g), 4))
 			repo := hosts.NewRepo(t)
 			graph(t, repo, rng, g%2 == 1)

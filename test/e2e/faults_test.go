@@ -73,7 +73,7 @@ func (m *machine) goOn()              { m.Run(m.t, "touch", "/run/go") }
 
 // TestFaults is one host to which everything happens that goes wrong.
 func TestFaults(t *testing.T) {
-	sample.Group(t, 4)
+	sample.Group(t, 12)
 	t.Parallel()
 	repo, old := faultRepo(t)
 	m := newMachine(t, hosts.NewWorld(t), "faulty", repo)

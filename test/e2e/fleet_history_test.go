@@ -13,7 +13,7 @@ import (
 // refuses a signed commit above an unsigned one, and a rewritten branch, and stays as it was. A permit
 // is the way on.
 func TestFleetHistory(t *testing.T) {
-	sample.Group(t, 7)
+	sample.Group(t, 15)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

@@ -88,7 +88,7 @@ func lockouts() map[string]string {
 // TestLockedOut: who locks himself out of a host gets back without doing a thing,
 // and what is confirmed stays.
 func TestLockedOut(t *testing.T) {
-	sample.Group(t, 1)
+	sample.Group(t, 9)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

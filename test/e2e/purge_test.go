@@ -26,7 +26,7 @@ func storeDeb(name, version string) hosts.Deb {
 // keeps its configuration and data; only ensure = "purged" deletes them, and only
 // with the operator's consent.
 func TestDataOfPackages(t *testing.T) {
-	sample.Group(t, 6)
+	sample.Group(t, 14)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.Add(t, storeDeb("redis-like", "1.0"))

@@ -17,7 +17,7 @@ const rebootsInTurn = atOnce + `lock "reboots" {
 // TestRebootsInTurn: two hosts that need a reboot at the same time reboot one after the other, because the lock has one
 // slot. The second one waits until the first one is ready again, and says so.
 func TestRebootsInTurn(t *testing.T) {
-	sample.Group(t, 6)
+	sample.Group(t, 14)
 	t.Parallel()
 	f := newFleetOfHubs(t, 1, 2)
 	f.policy = rebootsInTurn

@@ -13,7 +13,7 @@ import (
 // three hubs and twelve. A commit that locks users out stops at the first targets, which return alone. Others wait for
 // an approval, or for a window. At the end, an operator rolls back the fleet.
 func TestRolloutOrders(t *testing.T) {
-	sample.Group(t, 3)
+	sample.Group(t, 11)
 	t.Parallel()
 	hubs, targets := 1, 3
 	if os.Getenv("FETTLE_LONG") != "" {

@@ -54,7 +54,7 @@ func targetsOfStory() int {
 // Its content stays held after the hub that leads is lost. A hub that is lost in the middle of a wave is replaced by
 // another one, and no target gets the content twice.
 func TestRollouts(t *testing.T) {
-	sample.Group(t, 5)
+	sample.Group(t, 13)
 	t.Parallel()
 	f := newFleetOfHubs(t, 3, targetsOfStory())
 	f.module = strings.ReplaceAll(serves, "UNIT", runs)

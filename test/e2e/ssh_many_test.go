@@ -36,7 +36,7 @@ check "text" { exec = "grep -qv bad /srv/site/index.html" }
 
 // TestManyHosts works on hosts side by side: five, and thirty in the long form.
 func TestManyHosts(t *testing.T) {
-	sample.Group(t, 2)
+	sample.Group(t, 10)
 	t.Parallel()
 	n := 5
 	if os.Getenv("FETTLE_LONG") != "" {

@@ -87,7 +87,7 @@ func (s sick) repository() string {
 
 // TestUnitsUnderFire is one host with units that fail in every way.
 func TestUnitsUnderFire(t *testing.T) {
-	sample.Group(t, 0)
+	sample.Group(t, 8)
 	t.Parallel()
 	m := newMachine(t, hosts.NewWorld(t), "units", nil)
 	m.write(map[string]string{"fettle.hcl": ""})

@@ -245,7 +245,7 @@ func TestPowerCutsOfTheBus(t *testing.T) {
 // TestTheBusOnALyingDisk: on a disk that keeps nothing of what it says it has flushed,
 // the same cuts lose what was acknowledged, so the test above would notice.
 func TestTheBusOnALyingDisk(t *testing.T) {
-	sample.Group(t, 2, 6)
+	sample.Group(t, 2, 10)
 	ext4.need(t)
 	r := recordBus(t)
 	half := len(r.ops) / 2

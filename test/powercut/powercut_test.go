@@ -96,7 +96,7 @@ func (r *recording) String() string {
 // a fifth of the points where none but the journal's are left, and still some
 // where the state directory keeps its own.
 func TestSensitivity(t *testing.T) {
-	sample.Group(t, 1, 5)
+	sample.Group(t, 1, 9)
 	ext4.need(t)
 	bin, broken := build(t, ""), build(t, "fettlenosync")
 	n := 30

@@ -21,7 +21,7 @@ import (
 const Variable = "FETTLE_SAMPLE"
 
 // Parts is the number of parts. One of them runs for a commit.
-const Parts = 8
+const Parts = 16
 
 // Part returns the selected part, and the number of parts: 0 and 1 if everything runs.
 func Part() (part, of int) {

@@ -192,7 +192,7 @@ func TestCapabilitiesSurviveAChangeOfOwner(t *testing.T) {
 
 // TestHugeSparseFile: a large hole goes and comes back as a hole.
 func TestHugeSparseFile(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	const hugeSize = 256 << 20
 	asRoot(t)
 	if testing.Short() {

@@ -287,7 +287,7 @@ func TestMetadataOfBeforeImagesComesBack(t *testing.T) {
 // A large file that is nearly all hole goes through in both directions
 // with little memory and little disk.
 func TestLargeSparseFileGoesThrough(t *testing.T) {
-	sample.Group(t, 1, 5)
+	sample.Group(t, 1, 9)
 	const size = 256 << 20
 	m := newMachine(t)
 	m.write("/srv/image", "begin")

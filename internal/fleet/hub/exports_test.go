@@ -90,7 +90,7 @@ func (s *sharer) wants(text string) uint64 {
 // Exported values reach exactly the targets that use them. Values in the name of other targets have
 // no effect, and values of retired targets disappear.
 func TestExportedValues(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	t.Parallel()
 	w := newWorld(t)
 	w.commit(map[string]string{

@@ -14,7 +14,7 @@ import (
 // An operator returns the fleet to an earlier commit, after the bad commit is complete: a rollout returns all targets,
 // and the content of the branch is held until an operator releases it or newer content arrives.
 func TestFleetRollback(t *testing.T) {
-	sample.Group(t, 0, 4)
+	sample.Group(t, 0, 8)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

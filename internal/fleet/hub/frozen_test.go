@@ -161,7 +161,7 @@ func (c *child) thaw(t *testing.T) {
 // hub stay open. Before the hub has noticed this, the result of a change is unknown instead of
 // failed. Afterwards the hub refuses changes.
 func TestEachRouteWithFrozenHubs(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	t.Parallel()
 	w := newSeveral(t)
 	second := w.joinApart("hub2")

@@ -96,7 +96,7 @@ func (o *one) metrics() string {
 // The disk of one hub of three is full for a while. The other hubs report this and continue. When
 // there is free space, the hub restarts by itself and gets all data.
 func TestFullDisk(t *testing.T) {
-	sample.Group(t, 0, 4)
+	sample.Group(t, 0, 8)
 	t.Parallel()
 	w := newSeveral(t)
 	small(t, filepath.Join(w.dir, "hub3"))
@@ -143,7 +143,7 @@ func TestFullDisk(t *testing.T) {
 // The disk of a hub that is alone is full for a while: the hub serves again by itself when there is
 // free space.
 func TestFullDiskAlone(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	t.Parallel()
 	w := newSeveral(t)
 	o := w.hubs[0]

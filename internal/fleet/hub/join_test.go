@@ -19,7 +19,7 @@ import (
 // A hub cannot join with a token for targets, of another fleet, or with a spent or mistyped one. A
 // target cannot enrol with a token for hubs.
 func TestJoinRefused(t *testing.T) {
-	sample.Group(t, 1, 5)
+	sample.Group(t, 1, 9)
 	t.Parallel()
 	w := newSeveral(t)
 	first := w.hubs[0]

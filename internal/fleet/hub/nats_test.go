@@ -29,7 +29,7 @@ func (w *several) module(text string) {
 // hub leads after a failure, and the whole cluster may be down for a while. One hub is retired, and
 // the other continues.
 func TestHubsOfNats(t *testing.T) {
-	sample.Group(t, 2, 6)
+	sample.Group(t, 2, 10)
 	t.Parallel()
 	others := bustest.NewOthers(t, 3, port.Reserve)
 	w := newSeveralOver(t, overOthers(others))

@@ -41,7 +41,7 @@ type alone struct {
 // Two of three hubs are stopped, and the third answers each route of the table: with its data, or
 // with a refusal that names both. The routes come from the table, so a new route is checked too.
 func TestEachRouteWithoutQuorum(t *testing.T) {
-	sample.Group(t, 2, 6)
+	sample.Group(t, 2, 10)
 	t.Parallel()
 	w := newSeveral(t)
 	w.join("hub2")

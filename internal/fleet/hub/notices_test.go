@@ -18,7 +18,7 @@ import (
 // A problem is reported once, also by a hub that restarted meanwhile, and its end is reported. A
 // notice that was not delivered is sent again with the same ID.
 func TestNotifications(t *testing.T) {
-	sample.Group(t, 0, 4)
+	sample.Group(t, 0, 8)
 	t.Parallel()
 	told := make(chan document.Notice, 100)
 	refuse := make(chan bool, 100)

@@ -27,7 +27,7 @@ func lostNames(p document.HubPage) (names []string) {
 // over the agents of the other hubs. It lists the other hubs as lost until they are retired. It can
 // be restarted, and other hubs can join.
 func TestRestoreOneOfSeveral(t *testing.T) {
-	sample.Group(t, 1, 5)
+	sample.Group(t, 1, 9)
 	t.Parallel()
 	w := newSeveral(t)
 	w.join("hub2")

@@ -151,7 +151,7 @@ func (w *world) alarmed(kind, text string) {
 // A bad commit stops at the first target, which returns to its previous content; the commit is held. The next
 // commit reaches all targets in waves, also if it is paused, and the hub is restarted in between.
 func TestRollouts(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

@@ -26,7 +26,7 @@ target_group "web" {
 // TestCommitThatSelectsAtOnce: a bad commit that selects at-once stops at the first target, with the strategy that it
 // removes. A good one is rolled out in waves, and the commits after it reach all targets at once.
 func TestCommitThatSelectsAtOnce(t *testing.T) {
-	sample.Group(t, 2, 6)
+	sample.Group(t, 2, 10)
 	w := newWorld(t)
 	w.commit(site("one", "0s"))
 	w.birth()

@@ -184,7 +184,7 @@ func (w *several) kept(by *one, n int) document.HubPage {
 // after a failure, and no generation is used twice. With FETTLE_LONG the failed hub returns, and
 // then all hubs except one are retired.
 func TestSeveralHubs(t *testing.T) {
-	sample.Group(t, 0, 4)
+	sample.Group(t, 0, 8)
 	t.Parallel()
 	w := newSeveral(t)
 	var tok document.NewToken

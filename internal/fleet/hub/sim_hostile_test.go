@@ -197,7 +197,7 @@ func TestAgentWithFalseReports(t *testing.T) {
 // An agent that reports without end neither fills the log nor delays other agents, and there is one
 // event. The outbox of an agent that was offline for long is accepted.
 func TestAgentThatReportsWithoutEnd(t *testing.T) {
-	sample.Group(t, 3, 7)
+	sample.Group(t, 3, 11)
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 2)

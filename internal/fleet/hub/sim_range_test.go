@@ -284,7 +284,7 @@ func (s *sim) unpin(t *testing.T) {
 // An agent returns to the content that it had before, within the time that its host permits, and
 // only to this content. A return does not lower the minimum time of commits.
 func TestReturn(t *testing.T) {
-	sample.Group(t, 1, 5)
+	sample.Group(t, 1, 9)
 	inSim(t, 1, func(s *sim) {
 		s.descent = content.Descent{Signed: true, Return: content.ReturnTime}
 		first := s.site.commit("main", s.site.believed, simple("first"))
