@@ -261,6 +261,9 @@ func TestServer(t *testing.T) {
 	if w.Header().Get("Content-Encoding") != "zstd" || w.Body.Len() > 100 || w.Header().Get("ETag") != `"`+a.Digest+`+zstd"` {
 		t.Errorf("%v, %d bytes", w.Header(), w.Body.Len())
 	}
+	if length := w.Header().Get("Content-Length"); length != fmt.Sprint(w.Body.Len()) {
+		t.Errorf("the length is %q, and there are %d bytes", length, w.Body.Len())
+	}
 	if got, want := get(t, h, "GET", content.Path+b.Digest).Body.String(), get(t, h, "GET", content.Path+nameOf("none").Digest).Body.String(); got != want {
 		t.Errorf("a client learns what there is: %q and %q", got, want)
 	}
