@@ -55,14 +55,29 @@ func (v Versioned) with(part string, u query.Use) Versioned {
 	return v
 }
 
-// Versions contains what bundles declare about versions, by their digests. Bundles that are not in it are unknown.
-type Versions map[string]Versioned
+// Versions contains what bundles declare about versions. Bundles that are not in it are unknown.
+type Versions map[VersionsKey]Versioned
+
+// VersionsKey identifies the content of a module. Modules in different directories can have the same digest.
+type VersionsKey struct{ Module, Digest string }
 
 // Learn adds the bundles of a compiled commit.
 func (v Versions) Learn(c Contents) {
 	for part, b := range c.Bundles {
-		v[b.Digest] = c.Versions[part]
+		v[VersionsKey{part, b.Digest}] = c.Versions[part]
 	}
+}
+
+// Of returns what the bundle of a module declares. known is false if the bundle is unknown.
+func (v Versions) Of(m fleet.Assigned) (declared Versioned, known bool) {
+	declared, known = v[VersionsKey{m.Module, m.Bundle.Digest}]
+	return declared, known
+}
+
+// requires returns the constraints of a module.
+func (v Versions) requires(m fleet.Assigned) []Requirement {
+	declared, _ := v.Of(m)
+	return declared.Requires
 }
 
 // Unknown returns the commits of present content of which the versions are not known, sorted: content of modules that
@@ -84,7 +99,7 @@ func (v Versions) Unknown(head Contents, previous map[fleet.TargetID]fleet.Assig
 		}
 		seen[&a.Modules[0]] = true
 		for _, m := range a.Modules {
-			if _, known := v[m.Bundle.Digest]; !known && parts[m.Module] {
+			if _, known := v.Of(m); !known && parts[m.Module] {
 				commits[m.Revision.Commit] = true
 			}
 		}
@@ -96,11 +111,11 @@ func (v Versions) Unknown(head Contents, previous map[fleet.TargetID]fleet.Assig
 // second one. The reason names the constraint. An unknown bundle of the first module requires nothing. A module without
 // a version fulfills no constraint, and neither does an unknown bundle of the second module.
 func (v Versions) Unmet(first, second fleet.Assigned) string {
-	for _, r := range v[first.Bundle.Digest].Requires {
+	for _, r := range v.requires(first) {
 		if content.PartOf(r.Module) != second.Module {
 			continue
 		}
-		known, ok := v[second.Bundle.Digest]
+		known, ok := v.Of(second)
 		version := known.Versions[r.Module]
 		need := r.text()
 		switch {
@@ -117,7 +132,7 @@ func (v Versions) Unmet(first, second fleet.Assigned) string {
 
 // Need returns the first constraint of a module on another module, for users, or "".
 func (v Versions) Need(first fleet.Assigned, other string) string {
-	for _, r := range v[first.Bundle.Digest].Requires {
+	for _, r := range v.requires(first) {
 		if content.PartOf(r.Module) == other {
 			return r.text()
 		}
@@ -140,7 +155,7 @@ func shortName(directory string) string {
 // unmet returns the first reason why modules of a list do not fit each other, or "".
 func (v Versions) unmet(list []fleet.Assigned) string {
 	for _, first := range list {
-		if len(v[first.Bundle.Digest].Requires) == 0 {
+		if len(v.requires(first)) == 0 {
 			continue
 		}
 		for _, second := range list {

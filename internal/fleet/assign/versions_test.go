@@ -3,6 +3,7 @@ package assign_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,50 @@ func TestUnmetVersions(t *testing.T) {
 	}
 }
 
+// TestUnknownVersions: a hub must compile the commits of content that constraints of the head are about, and whose
+// versions it does not know.
+func TestUnknownVersions(t *testing.T) {
+	head := assign.Contents{Bundles: map[string]fleet.Bundle{"modules/web": {Digest: "w2"}, "modules/db": {Digest: "d2"}},
+		Versions: map[string]assign.Versioned{"modules/web": {Requires: []assign.Requirement{{By: "modules/web",
+			Module: "modules/db/old", Version: ">= 1"}}}, "modules/x": {Versions: map[string]string{"modules/x": "1.0.0"}}}}
+	assigned := func(words ...string) (a fleet.Assignment) {
+		for _, w := range words {
+			f := strings.Fields(w)
+			a.Modules = append(a.Modules, fleet.Assigned{Module: "modules/" + f[0], Bundle: fleet.Bundle{Digest: f[1]},
+				Revision: fleet.Revision{Commit: f[2]}})
+		}
+		return a
+	}
+	retired := assigned("db d0 c9")
+	retired.Withdrawn = "the target is retired"
+	for name, c := range map[string]struct {
+		previous []fleet.Assignment
+		want     []string
+	}{
+		"content of the head":  {[]fleet.Assignment{assigned("web w2 c2", "db d2 c2")}, nil},
+		"older content":        {[]fleet.Assignment{assigned("web w1 c1", "db d0 c0")}, []string{"c0", "c1"}},
+		"of one commit":        {[]fleet.Assignment{assigned("web w1 c1"), assigned("db d1 c1")}, []string{"c1"}},
+		"without a constraint": {[]fleet.Assignment{assigned("x x0 c0")}, nil},
+		"nothing, then older":  {[]fleet.Assignment{{}, assigned("db d0 c0")}, []string{"c0"}},
+		"retired":              {[]fleet.Assignment{retired}, nil},
+	} {
+		v := assign.Versions{}
+		v.Learn(head)
+		previous := map[fleet.TargetID]fleet.Assignment{}
+		for i, a := range c.previous {
+			previous[idOf(fmt.Sprint(i))] = a
+		}
+		if got := v.Unknown(head, previous); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+		head := head
+		head.Versions = nil
+		if got := v.Unknown(head, previous); got != nil {
+			t.Errorf("%s, without constraints: %q", name, got)
+		}
+	}
+}
+
 // mix pins a module to another commit with other versions and constraints.
 func (h *history) mix() {
 	for _, ref := range []string{"main", "fix"} {
@@ -109,3 +154,39 @@ func (h *history) name() string {
 }
 
 func (h *history) ref() string { return draw(h.t, "ref", "main", "fix", "old") }
+
+// TestVersionsOfEqualModules: modules with equal content have the same digest, and each has its own declarations.
+func TestVersionsOfEqualModules(t *testing.T) {
+	equal, part := fleet.Bundle{Digest: "equal"}, func(module string, b fleet.Bundle) fleet.Assigned {
+		return fleet.Assigned{Module: "modules/" + module, Bundle: b}
+	}
+	c := assign.Contents{Bundles: map[string]fleet.Bundle{}, Versions: map[string]assign.Versioned{}}
+	for _, name := range []string{"a", "b", "c"} {
+		c.Bundles["modules/"+name] = equal
+		c.Versions["modules/"+name] = assign.Versioned{Versions: map[string]string{"modules/" + name: "2.0.0"},
+			Requires: []assign.Requirement{{By: "modules/" + name, Module: "modules/db", Version: "< 3"}}}
+	}
+	web := fleet.Bundle{Digest: "web"}
+	c.Bundles["modules/web"], c.Bundles["modules/db"] = web, fleet.Bundle{Digest: "db"}
+	c.Versions["modules/web"] = assign.Versioned{Requires: []assign.Requirement{
+		{By: "modules/web", Module: "modules/a", Version: ">= 2"}, {By: "modules/web", Module: "modules/b", Version: ">= 3"}}}
+	c.Versions["modules/db"] = assign.Versioned{Versions: map[string]string{"modules/db": "3.0.0"}}
+	v := assign.Versions{}
+	v.Learn(c)
+	for name, want := range map[string]string{"a": "", "c": "",
+		"b": "web needs b >= 3, and the content of this module has version 2.0.0"} {
+		if got := v.Unmet(part("web", web), part(name, equal)); got != want {
+			t.Errorf("web with %s: %q, want %q", name, got, want)
+		}
+		want = name + " needs db < 3"
+		if got := v.Unmet(part(name, equal), part("db", c.Bundles["modules/db"])); !strings.HasPrefix(got, want) {
+			t.Errorf("%s with db: %q, want %q", name, got, want)
+		}
+		if got := v.Need(part(name, equal), "modules/db"); got != want {
+			t.Errorf("the need of %s: %q, want %q", name, got, want)
+		}
+	}
+	if got := v.Unmet(part("web", web), part("b", fleet.Bundle{Digest: "db"})); !strings.Contains(got, "is not known") {
+		t.Errorf("web with b that has the content of db: %q", got)
+	}
+}

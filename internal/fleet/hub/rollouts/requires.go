@@ -95,7 +95,7 @@ func (r requirements) absent(next fleet.Assigned, other string) string {
 
 // counts reports whether the version of content is known, or must be.
 func (r requirements) counts(present fleet.Assigned) bool {
-	_, known := r.versions[present.Bundle.Digest]
+	_, known := r.versions.Of(present)
 	return known || !r.eager
 }
 
@@ -111,11 +111,11 @@ func (r requirements) unfit(was *fleet.Assignment, give []fleet.Assigned) string
 		isNew[m.Module] = !has || !sameContent(old, m)
 	}
 	for _, first := range give {
-		if len(r.versions[first.Bundle.Digest].Requires) == 0 {
+		if declared, _ := r.versions.Of(first); len(declared.Requires) == 0 {
 			continue
 		}
 		for _, second := range give {
-			if _, known := r.versions[second.Bundle.Digest]; !known || !isNew[first.Module] && !isNew[second.Module] {
+			if _, known := r.versions.Of(second); !known || !isNew[first.Module] && !isNew[second.Module] {
 				continue
 			}
 			if why := r.versions.Unmet(first, second); why != "" {

@@ -24,7 +24,7 @@ func (s *site) versioned() {
 			one.Requires = append(one.Requires, assign.Requirement{By: "modules/" + part, Module: "modules/db", Version: n})
 		}
 		a, _ := find(assignment("modules/"+part+"="+content+"@c1"), "modules/"+part)
-		v[a.Bundle.Digest] = one
+		v[assign.VersionsKey{Module: "modules/" + part, Digest: a.Bundle.Digest}] = one
 	}
 	learn("db", "d1", "1.0.0")
 	learn("db", "d2", "2.0.0")
