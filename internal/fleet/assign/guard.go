@@ -98,7 +98,7 @@ func (c *computation) sets() map[string]*set {
 		return s
 	}
 	for _, d := range c.all {
-		if d.want == nil || d.want.Withdrawn != "" || d.target.Standing != fleet.Active {
+		if d.want == nil || d.target.Standing != fleet.Active {
 			continue
 		}
 		for i, m := range d.want.Modules {

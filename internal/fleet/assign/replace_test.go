@@ -2,6 +2,7 @@ package assign_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,5 +170,52 @@ func TestAlarmOfUnknownReplacement(t *testing.T) {
 		if got := len(assign.Compute(f.in).Alarms) > 0; got != want {
 			t.Errorf("an alarm with the head %s: %t, want %t", head, got, want)
 		}
+	}
+}
+
+// TestReplacementThatDoesNotFit: targets keep their assignments if a rollback returns to content that does not fit the
+// other parts of the head.
+func TestReplacementThatDoesNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(a, b *assign.Contents)
+		want   string
+	}{
+		"a need": {func(a, _ *assign.Contents) {
+			a.Targets["web1"].Modules[0].Needs = []fleet.Need{{Module: "modules/gone", Level: fleet.Available}}
+		}, "modules/web needs modules/gone, which the target does not have"},
+		"a version": {func(a, b *assign.Contents) {
+			a.Versions = map[string]assign.Versioned{"modules/web": {Requires: []assign.Requirement{{By: "modules/web",
+				Module: "modules/db", Version: "< 2"}}}}
+			b.Versions = map[string]assign.Versioned{"modules/db": {Versions: map[string]string{"modules/db": "2.0.0"}}}
+		}, "web needs db < 2, and the content of this module has version 2.0.0"},
+	} {
+		f := newReplacing("b")
+		a, b := f.in.Revisions[hash("a")], f.in.Revisions[hash("b")]
+		c.change(&a, &b)
+		f.in.Revisions[hash("a")], f.in.Revisions[hash("b")] = a, b
+		f.order("modules/web b a")
+		out := assign.Compute(f.in)
+		texts := ""
+		for _, alarm := range out.Alarms {
+			texts += alarm.Text + "\n"
+		}
+		if len(out.Assignments) > 0 || !strings.Contains(texts, "the rollback of the fleet contradicts the commit: "+c.want) {
+			t.Errorf("%s: %+v, %s", name, out.Assignments, texts)
+		}
+	}
+}
+
+// TestNeededForReplacements: the commits of a rollback must be compiled when their refs are known.
+func TestNeededForReplacements(t *testing.T) {
+	f := newReplacing("b")
+	f.order("modules/web b a")
+	f.order("modules/db b d")
+	if got := assign.Needed(f.in); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+	f.in.Refs[hash("d")] = assign.Ref{Commit: hash("d")}
+	delete(f.in.Revisions, hash("a"))
+	if got := assign.Needed(f.in); !slices.Equal(got, []string{hash("a"), hash("d")}) {
+		t.Errorf("%q", got)
 	}
 }
