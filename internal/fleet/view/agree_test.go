@@ -1,8 +1,10 @@
 package view_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"testing"
 	"time"
 
@@ -31,6 +33,9 @@ func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
 		}
 		r.Status.Modules = append(r.Status.Modules, m)
 	}
+	if len(r.Status.Modules) == 0 && seq > 1 && rapid.Bool().Draw(t, "part") {
+		r.Since = uint64(seq - 1)
+	}
 	return record(r)
 }
 
@@ -48,7 +53,7 @@ func TestViewsAgree(t *testing.T) {
 		}
 		for range rapid.IntRange(5, 30).Draw(rt, "length") {
 			n := rapid.IntRange(0, 2).Draw(rt, "target")
-			switch rapid.IntRange(0, 6).Draw(rt, "event") {
+			switch rapid.IntRange(0, 7).Draw(rt, "event") {
 			case 0:
 				revisions[n]++
 				if err := v.PutAssignment(t.Context(), assignment(n, revisions[n], 2)); err != nil {
@@ -72,6 +77,12 @@ func TestViewsAgree(t *testing.T) {
 				one.Suspect = &fleet.Suspicion{Reason: "b", Copies: make([]fleet.Copy,
 					rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
 				put(t, v, one)
+			case 7:
+				remove := rapid.SampledFrom([]func(context.Context, fleet.TargetID) error{v.RemoveTarget,
+					v.RemoveAssignment}).Draw(rt, "remove")
+				if err := remove(t.Context(), id(n)); err != nil {
+					rt.Fatal(err)
+				}
 			}
 			agree(t, rt, v, now)
 		}
@@ -86,9 +97,16 @@ func agree(t *testing.T, rt *rapid.T, v *view.View, now time.Time) {
 	if err != nil || err1 != nil || err2 != nil {
 		rt.Fatal(err, err1, err2)
 	}
+	byID, err := v.ByID(ctx, now)
+	if err != nil || len(byID) != len(page.Targets) {
+		rt.Fatal(len(byID), err)
+	}
 	states, counts := map[document.State]int{}, map[string]map[fleet.Readiness]int{}
 	for _, target := range page.Targets {
 		states[target.State]++
+		if !reflect.DeepEqual(target, byID[target.ID]) {
+			rt.Fatalf("%s by ID is\n%+v, not\n%+v", target.Name, byID[target.ID], target)
+		}
 		d, err := v.Target(ctx, string(target.ID), now)
 		if err != nil || d.Target.State != target.State {
 			rt.Fatalf("%s is %s in the list and %s in its detail, %v", target.Name, target.State, d.Target.State, err)

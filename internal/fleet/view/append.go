@@ -111,6 +111,7 @@ func (t *tx) report(p place, r fleet.Report) error {
 // status replaces the status of a target. lacks means that modules may be missing or outdated.
 func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	s := r.Status
+	t.changed = append(t.changed, target)
 	facts := ""
 	if len(s.Facts) > 0 {
 		var err error

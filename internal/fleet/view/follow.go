@@ -65,6 +65,7 @@ func (v *View) empty(ctx context.Context) error {
 		}
 		clear(v.rows)
 		v.forget()
+		t.changedAll = true
 		return t.exec("UPDATE position SET seq = 0, mark = x''")
 	})
 }

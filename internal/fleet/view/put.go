@@ -27,6 +27,7 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 		if err != nil {
 			return err
 		}
+		t.changed = append(t.changed, n)
 		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?)", n, target.Name, gone,
 			target.Standing == fleet.Active, doc)
 	})
@@ -39,6 +40,7 @@ func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
 		if err != nil {
 			return err
 		}
+		t.changed = append(t.changed, n)
 		return t.exec("DELETE FROM targets WHERE target = ?", n)
 	})
 }

@@ -39,7 +39,8 @@ func (v *View) rest(ctx context.Context) error {
 // being read; all reports whether there were none.
 func (v *View) shrink(ctx context.Context) (all bool, err error) {
 	v.listing.Lock()
-	v.docs = nil
+	v.kept = nil
+	v.changes.add(nil, true)
 	v.listing.Unlock()
 	v.writing.Lock()
 	defer v.writing.Unlock()

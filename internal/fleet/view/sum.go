@@ -11,6 +11,7 @@ type sum struct {
 
 // sumStored computes the summary of one target from its stored rows.
 func (t *tx) sumStored(target int64) error {
+	t.changed = append(t.changed, target)
 	had, err := t.rows(target)
 	if err != nil {
 		return err

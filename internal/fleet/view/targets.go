@@ -43,45 +43,6 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	return page, nil
 }
 
-// ByID returns all targets that the registry has, by ID.
-// The caller must not modify them.
-func (v *View) ByID(ctx context.Context, now time.Time) (map[fleet.TargetID]document.Target, error) {
-	v.listing.Lock()
-	defer v.listing.Unlock()
-	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, ""))
-	if err != nil {
-		return nil, v.unread(err)
-	}
-	defer rows.Close()
-	out, docs := make(map[fleet.TargetID]document.Target, len(v.docs)), make(map[string]keptRecord, len(v.docs))
-	for rows.Next() {
-		t, err := v.target(rows, now, func(doc sql.RawBytes) (fleet.Target, error) {
-			k, ok := v.docs[string(doc)]
-			if !ok {
-				var err error
-				if k.target, err = decoded(doc); err != nil {
-					return k.target, err
-				}
-				k.text = string(doc)
-			}
-			docs[k.text] = k
-			return k.target, nil
-		})
-		if err != nil {
-			return nil, v.unread(err)
-		}
-		out[t.ID] = t
-	}
-	v.docs = docs
-	return out, rows.Err()
-}
-
-// keptRecord is a decoded row of the table targets.
-type keptRecord struct {
-	text   string
-	target fleet.Target
-}
-
 // decoded decodes a row of the table targets.
 func decoded(doc sql.RawBytes) (t fleet.Target, err error) {
 	if err = json.Unmarshal(doc, &t); err != nil {
@@ -169,7 +130,8 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 }
 
 const targetQuery = `
-    SELECT t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''), COALESCE(a.withdrawn, ''),
+    SELECT t.target, t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''),
+    COALESCE(a.withdrawn, ''),
     COALESCE(s.seq, 0), COALESCE(s.at, 0), COALESCE(s.epoch, 0), COALESCE(s.generation, 0), COALESCE(w.text, ''), COALESCE(s.drift, 0), COALESCE(s.frozen, ''), COALESCE(s.run, 0), COALESCE(s.changed, 0), COALESCE(s.error, ''),
     COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, ''),
     COALESCE(z.text, '')
@@ -177,64 +139,82 @@ const targetQuery = `
     %s ORDER BY t.gone DESC, t.name, t.target`
 
 // targets returns the targets that match a condition. Targets that left the fleet come first.
-func (v *View) targets(ctx context.Context, where string, now time.Time, args ...any) ([]document.Target, error) {
+func (v *View) targets(ctx context.Context, where string, now time.Time,
+	args ...any) (out []document.Target, err error) {
+	err = v.eachStored(ctx, where, func(_ int64, s storedTarget) { out = append(out, v.target(s, now)) }, args...)
+	return out, err
+}
+
+// eachStored calls f for the targets that match a condition, with their numbers. Targets that left the fleet come
+// first.
+func (v *View) eachStored(ctx context.Context, where string, f func(int64, storedTarget), args ...any) error {
 	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, where), args...)
 	if err != nil {
-		return nil, v.unread(err)
+		return v.unread(err)
 	}
 	defer rows.Close()
-	var out []document.Target
 	for rows.Next() {
-		t, err := v.target(rows, now, decoded)
+		n, s, err := scanTarget(rows)
 		if err != nil {
-			return nil, v.unread(err)
+			return v.unread(err)
 		}
-		out = append(out, t)
+		f(n, s)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, v.unread(err)
+		return v.unread(err)
 	}
-	return out, nil
+	return nil
 }
 
 func (v *View) unread(err error) error {
 	return fmt.Errorf("cannot read the read model: %w", v.noted(err))
 }
 
-func (v *View) target(rows *sql.Rows, now time.Time,
-	decode func(sql.RawBytes) (fleet.Target, error)) (document.Target, error) {
+// storedTarget is a target as the tables have it. The fields of document.Target that also depend on the contacts or on
+// the time are incomplete.
+type storedTarget struct {
+	document.Target
+	known
+	pin *fleet.Pin
+}
+
+func scanTarget(rows *sql.Rows) (n int64, t storedTarget, err error) {
 	var doc sql.RawBytes
 	var withdrawn, said, failure string
 	var seq int64
-	var k known
-	var t document.Target
-	err := rows.Scan(&doc, &t.Assigned.Epoch, &t.Assigned.Generation, &t.Frozen, &withdrawn,
+	err = rows.Scan(&n, &doc, &t.Assigned.Epoch, &t.Assigned.Generation, &t.Frozen, &withdrawn,
 		&seq, &t.Contact, &t.Accepted.Epoch, &t.Accepted.Generation, &t.Version, &t.Drift, &said, &t.Run, &t.Changed,
 		&t.Error,
-		&t.Modules, &t.Behind, &k.states, &failure, &t.Waits, &t.Zone)
+		&t.Modules, &t.Behind, &t.states, &failure, &t.Waits, &t.Zone)
 	if err != nil {
-		return t, err
+		return n, t, err
 	}
-	stored, err := decode(doc)
+	stored, err := decoded(doc)
 	if err != nil {
-		return t, err
+		return n, t, err
 	}
 	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
-	t.Suspect = stored.Suspect
-	if p := stored.Pin; p != nil && (p.Until == 0 || p.Until > now.Unix()) {
-		t.Pin = p
-	}
-	v.mu.Lock()
-	c := v.contacts[t.ID]
-	v.mu.Unlock()
-	k.silent = c.unresponsive(t.Contact, now, v.options.Silence)
-	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
+	t.Suspect, t.pin = stored.Suspect, stored.Pin
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)
-	k.cloned = stored.Cloned()
-	k.active, k.reported = t.Standing == fleet.Active, seq > 0
-	k.frozen, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
-	k.assigned, k.accepted = t.Assigned, t.Accepted
+	t.cloned = stored.Cloned()
+	t.active, t.reported = t.Standing == fleet.Active, seq > 0
+	t.frozen, t.failed, t.drift, t.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
+	t.assigned, t.accepted = t.Assigned, t.Accepted
+	return n, t, nil
+}
+
+// target returns a target with its state at a time.
+func (v *View) target(s storedTarget, now time.Time) document.Target {
+	v.mu.Lock()
+	c := v.contacts[s.ID]
+	v.mu.Unlock()
+	t, k := s.Target, s.known
+	if p := s.pin; p != nil && (p.Until == 0 || p.Until > now.Unix()) {
+		t.Pin = p
+	}
+	k.silent = c.unresponsive(t.Contact, now, v.options.Silence)
+	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
 	t.State = k.state()
-	return t, nil
+	return t
 }

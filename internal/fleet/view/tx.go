@@ -10,8 +10,11 @@ import (
 // tx is a transaction for writing.
 type tx struct {
 	*sql.Tx
-	ctx context.Context
-	v   *View
+	ctx     context.Context
+	v       *View
+	changed []int64 // numbers of targets that ByID must read again
+	// changedAll means that ByID must read all targets again.
+	changedAll bool
 }
 
 func (t *tx) exec(query string, args ...any) error {
