@@ -42,9 +42,9 @@ func (t owing) become() {
 // isLate reports whether a new target will not have a part in its first assignment, and belongs to no rollout of it:
 // the part depends on other targets, or the rollout began its last wave before.
 func (t owing) isLate(id ID, target Target, c Change) bool {
-	return target.depends(c) != "" || t.waits(id, target, c) && !slices.ContainsFunc(t.s.Open(), func(r *Rollout) bool {
+	return target.depends(c) != "" || !slices.ContainsFunc(t.s.Open(), func(r *Rollout) bool {
 		return r.has(c) && r.takesPart(id)
-	})
+	}) && t.waits(id, target, c)
 }
 
 // orders reports whether the new labels of a target are the only reason why it lacks a part. If in doubt, a commit is
