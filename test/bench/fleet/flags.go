@@ -20,6 +20,7 @@ type settings struct {
 	rest              time.Duration
 	patience, most    time.Duration
 	limits, careful   bool
+	onlyCommits       bool
 	attackers         int
 	descriptors       int // the limit of open files of the hub; 0 is the limit of this process
 	files             int // the maximum of open files of a process
@@ -46,6 +47,7 @@ func parseFlags(args []string) (settings, error) {
 	f.DurationVar(&s.most, "most", 2*time.Hour, "how long all may take")
 	f.BoolVar(&s.limits, "limits", true, "measure what the parts cannot do without, too")
 	f.BoolVar(&s.careful, "careful", true, "also measure a commit with the strategy careful, which waits for each agent")
+	f.BoolVar(&s.onlyCommits, "only-commits", false, "only measure commits and rollouts, and write no page")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}

@@ -52,6 +52,9 @@ func run(ctx context.Context, args []string) error {
 		}
 		all = append(all, r)
 	}
+	if s.onlyCommits {
+		return nil
+	}
 	return publish(s, all)
 }
 

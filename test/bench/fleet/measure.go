@@ -65,7 +65,11 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 		return result{}, err
 	}
 	b := &bench{settings: s, n: n, base: base, out: result{n: n, modules: s.modules}}
-	if s.limits {
+	switch {
+	case s.onlyCommits:
+		err = b.run(ctx, b.push, b.rollOut, b.once)
+		return b.out, errors.Join(err, os.RemoveAll(base))
+	case s.limits:
 		err = b.limits(ctx)
 	}
 	if err == nil {
