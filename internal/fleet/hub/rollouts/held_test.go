@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // TestStateOfRollbacks: a rollback shows the held content of the alarms that it causes.
@@ -54,6 +55,25 @@ func TestHeldContentOfARollout(t *testing.T) {
 	}
 	if d, err := s.Rollout(t.Context(), "r2"); err != nil || d.Rollout.HeldContent == nil {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestHeldPartsOfARollout: parts whose content another rollout has delivered meanwhile are not held.
+func TestHeldPartsOfARollout(t *testing.T) {
+	b := newBack(t)
+	b.bad = "w2"
+	next := "top=t2@c2 modules/web=w2@c2"
+	b.until(next, one, next)
+	for range 5 {
+		b.turn(next)
+	}
+	if got := b.alarm().Held.Parts; !slices.Equal(got, []string{"modules/web", "top"}) {
+		t.Errorf("after the rollback: %q", got)
+	}
+	b.completes("r9", "main short", "top=t2@c2", rollout.Completed)
+	b.turn(next)
+	if got := b.alarm().Held.Parts; !slices.Equal(got, []string{"modules/web"}) {
+		t.Errorf("after another rollout: %q", got)
 	}
 }
 

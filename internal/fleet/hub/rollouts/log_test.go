@@ -92,6 +92,19 @@ func TestStoreThatFails(t *testing.T) {
 	if got := phases(l); got != "r1 active" {
 		t.Errorf("after an abort that was not stored: %s", got)
 	}
+	if got := counted(t, l); got != 1 {
+		t.Errorf("the log counts %d events instead of 1", got)
+	}
+}
+
+// counted returns the number of events in the log of a hub.
+func counted(t *testing.T, l *Log) int {
+	t.Helper()
+	if err := l.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer l.end()
+	return l.events
 }
 
 // An entry of a newer format stops a hub with an error: it must not decide without it.
@@ -225,7 +238,8 @@ func TestLearnWithoutStore(t *testing.T) {
 
 // A log of few entries with very many events gets a snapshot.
 func TestCompactManyEvents(t *testing.T) {
-	l := hubOf(t, bustest.NewStore())
+	store := bustest.NewStore()
+	l := hubOf(t, store)
 	begun(t, l, "r1", nil)
 	l.events = compactEvents
 	if err := l.Compact(t.Context()); err != nil || l.snapshot > 0 || phases(l) != "r1 active" {
@@ -235,8 +249,8 @@ func TestCompactManyEvents(t *testing.T) {
 	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToAbort, Rollout: "r1"}, 5); err != nil {
 		t.Fatal(err)
 	}
-	if l.events < 2 {
-		t.Errorf("the log counts %d events", l.events)
+	if here, there := counted(t, l), counted(t, hubOf(t, store)); here < 2 || here != there {
+		t.Errorf("the hub that wrote counts %d events, and another one %d", here, there)
 	}
 	for _, events := range []int{compactEvents - 1, compactEvents} {
 		l.events = events
