@@ -40,7 +40,7 @@ type RolloutGate struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`              // approval, compare, metric or webhook
 	DryRun bool   `json:"dry_run,omitempty"` // its verdicts have no effect
-	State  string `json:"state"`             // pending, waits, passed, failed, error, none, late
+	State  string `json:"state"`             // pending, waits, passed, failed, error, none, late, ended
 	// Passes of the necessary Need verdicts or approvals exist. Errors are in succession.
 	Passes    int            `json:"passes"`
 	Need      int            `json:"need"`

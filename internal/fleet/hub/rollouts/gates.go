@@ -28,12 +28,14 @@ func gateDocuments(r *rollout.Rollout, up int64) (out []document.RolloutGate) {
 				d.State = "failed"
 			case g.Passed(s, r.Need(g)):
 				d.State = "passed"
-			case i == r.Wave && r.Settled > 0 && s.Errors > 0:
-				d.State = "error"
-			case i == r.Wave && r.Settled > 0 && s.Last == rollout.None:
-				d.State = "none"
+			case i < r.Wave: // it had no effect, or the wave had no members
+				d.State = "ended"
 			case i > r.Wave || r.Settled == 0:
 				d.State = "pending"
+			case s.Errors > 0:
+				d.State = "error"
+			case s.Last == rollout.None:
+				d.State = "none"
 			}
 			out = append(out, d)
 		}

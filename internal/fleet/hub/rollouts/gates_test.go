@@ -92,6 +92,10 @@ func TestGateStates(t *testing.T) {
 		"too few values":    {[]rollout.Event{settled, measured(rollout.None)}, "waits none pending"},
 		"the next wave": {[]rollout.Event{settled, approvedBy("bob"), approvedBy("eve"), pass, pass, next},
 			"passed passed pending"},
+		"after a dry run": {[]rollout.Event{settled, approvedBy("bob"), approvedBy("eve"), unclear, next},
+			"passed ended pending"},
+		"the next bake time": {[]rollout.Event{settled, approvedBy("bob"), approvedBy("eve"), pass, next,
+			{Kind: rollout.Settled, At: 70}}, "passed ended waits"},
 	} {
 		var got []string
 		for _, g := range shownGates(t, gatedLog(t, c.events...)) {
