@@ -125,6 +125,11 @@ func TestWithdrawn(t *testing.T) {
 	if got := wants(was, *want); len(got) != 2 {
 		t.Errorf("a target that returns wants %v", got)
 	}
+	for _, part := range []string{"top", "web"} {
+		if found, ok := find(was, part); ok {
+			t.Errorf("a target that was removed has %s: %+v", part, found)
+		}
+	}
 	none := func(rollout.Change) (bool, string) { return false, "waits" }
 	unstable := func(string) (p fleet.Assigned, ok bool) { return p, false }
 	c := choice{known: &differences{}, wants: wants(was, *want), allowed: none, stable: unstable}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
@@ -95,6 +97,30 @@ func TestStoreThatFails(t *testing.T) {
 	if got := counted(t, l); got != 1 {
 		t.Errorf("the log counts %d events instead of 1", got)
 	}
+	if _, err := l.Order(t.Context(), rollout.Command{Action: rollout.ToPause, Rollout: "r1"}, 6); err != nil {
+		t.Errorf("a rollout that was not aborted cannot be paused: %v", err)
+	}
+}
+
+// A command waits for another decision, but not for long. It can be repeated.
+func TestOrderDuringADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := hubOf(t, bustest.NewStore())
+		begun(t, l, "r1", nil)
+		turn, err := l.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pause, start := rollout.Command{Action: rollout.ToPause, Rollout: "r1"}, time.Now()
+		_, err = l.Order(t.Context(), pause, 5)
+		if !errors.Is(err, fleet.ErrNoAnswer) || time.Since(start) != 3*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		time.AfterFunc(2*time.Second, turn.End)
+		if _, err := l.Order(t.Context(), pause, 5); err != nil || phases(l) != "r1 paused" {
+			t.Errorf("%v, %s", err, phases(l))
+		}
+	})
 }
 
 // counted returns the number of events in the log of a hub.

@@ -116,3 +116,49 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnThatWaits: a hub decides again soon while a rollout is open, or begins as soon as a target can be changed.
+func TestTurnThatWaits(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	waits := func(words string) bool {
+		turn, err := s.hub.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer turn.End()
+		turn.Plan(s.head, s.desired(words))
+		return turn.Open()
+	}
+	s.until(one, one)
+	if s.turn(one); waits(one) {
+		t.Error("after the rollout")
+	}
+	for id, seen := range s.head.Targets {
+		seen.Connected = false
+		s.head.Targets[id] = seen
+	}
+	if !waits(two) || phases(s.hub) != "r1 completed" {
+		t.Errorf("no target has contact: %s", phases(s.hub))
+	}
+}
+
+// TestTurnThatWaitsForAModule: a hub decides again soon while a target waits for the module of another one.
+func TestTurnThatWaitsForAModule(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.head.Head.Strategies[0].Afters = []query.StrategyAfter{{Modules: []string{"modules/new"}, Module: "modules/web",
+		Targets: []string{"t1", "t2", "t3"}, Ready: "100%"}}
+	s.head.Ready = map[string]map[fleet.TargetID]bool{"modules/web": {}}
+	all := one + " modules/new=n1@c1"
+	s.until(all, one)
+	for range 5 {
+		s.turn(all)
+	}
+	turn, err := s.hub.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn.End()
+	if turn.Plan(s.head, s.desired(all)); !turn.Open() || len(turn.log.state.Open()) > 0 {
+		t.Errorf("it is open: %t, with %d rollouts", turn.Open(), len(turn.log.state.Open()))
+	}
+}

@@ -55,7 +55,7 @@ func (p *preview) document() document.RolloutPlan {
 		p.names[t.Target.ID], p.kept[t.Target.ID] = t.Target.Name, t.Kept
 	}
 	for _, r := range slices.Backward(p.turn.log.state.All()) {
-		if p.open[r.ID] || !p.isNew(r) {
+		if !p.isNew(r) {
 			continue
 		}
 		for id := range r.Members {
@@ -166,7 +166,7 @@ func (p *preview) strategyChanges() []document.PlannedStrategyChange {
 	strategies := map[[2]string][]string{}
 	for _, d := range p.all {
 		t := p.turn.world.Targets[d.Target.ID]
-		if d.Want != nil && t.Lane != "" && t.Chosen != "" && t.Lane != t.Chosen {
+		if t.Lane != "" && t.Lane != t.Chosen { // without a desired assignment, there is no lane
 			key := [2]string{rollout.StrategyOf(t.Lane), rollout.StrategyOf(t.Chosen)}
 			strategies[key] = append(strategies[key], d.Target.Name)
 		}

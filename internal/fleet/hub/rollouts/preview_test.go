@@ -43,6 +43,14 @@ func (m *many) resolve(branch string) {
 		Ref: &assign.Ref{Commit: m.fleet.Head.Revision.Commit}})
 }
 
+// pin pins a host to the present commit.
+func (m *many) pin(i int) {
+	pinned := m.targets[i]
+	pinned.Pin = &fleet.Pin{Ref: "old"}
+	m.state.Fold(assign.Event{Rev: 9, Kind: assign.TargetEvent, Key: string(pinned.ID), Target: &pinned})
+	m.resolve("old")
+}
+
 // preview returns the plan of the commit 9 with other content for the module m00. change can be nil.
 func (m *many) preview(change func(c *assign.Contents)) document.RolloutPlan {
 	c := m.compiled(9, "modules/m00")
@@ -64,6 +72,11 @@ func (m *many) preview(change func(c *assign.Contents)) document.RolloutPlan {
 func TestPreview(t *testing.T) {
 	m := threeHosts(t)
 	plan := m.preview(nil)
+	for range 8 { // the order of maps is random
+		if again := m.preview(nil); !reflect.DeepEqual(again, plan) {
+			t.Errorf("%+v, and the same preview again is %+v", plan, again)
+		}
+	}
 	if got := m.step(); len(got) > 0 || phases(m.log) != "r1 completed" {
 		t.Errorf("a preview has an effect: %v, %s", got, phases(m.log))
 	}
@@ -116,16 +129,23 @@ func TestPreviewOfOthers(t *testing.T) {
 				Targets: []fleet.TargetID{m.targets[2].ID}, Reason: "a test", By: "ann"}})
 		}, nil, nil, because("it is frozen: a test (ann)", m00, 2), 1, 3},
 		"pinned": {func(m *many) {
-			pinned := m.targets[0]
-			pinned.Pin = &fleet.Pin{Ref: "old"}
-			m.state.Fold(assign.Event{Rev: 9, Kind: assign.TargetEvent, Key: string(pinned.ID), Target: &pinned})
-			m.resolve("old")
+			m.pin(0)
 		}, nil, nil, because("pinned to old", none, 0), 1, 2},
 		"pinned in addition": {func(m *many) {
 			m.state.Fold(assign.Event{Rev: 9, Kind: assign.PinEvent, Key: "x", Pin: &assign.Pin{Key: "x",
 				Target: m.targets[0].ID, Pin: fleet.Pin{Ref: "old"}}})
 			m.resolve("old")
 		}, nil, nil, because("pinned", none, 0), 1, 2},
+		"a pinned module": {func(m *many) {
+			pinned := m.targets[0]
+			pinned.Pin = &fleet.Pin{Ref: "old", Module: "modules/m01"}
+			m.state.Fold(assign.Event{Rev: 9, Kind: assign.TargetEvent, Key: string(pinned.ID), Target: &pinned})
+			m.resolve("old")
+		}, nil, nil, nil, 1, 3},
+		"away, two modules": {func(m *many) { m.seen(1, offline); m.seen(2, offline) }, func(c *assign.Contents) {
+			c.Bundles["modules/m01"] = fleet.Bundle{Digest: "new", Size: 1}
+		}, nil, []document.PlannedTargets{{Reason: "no contact", Parts: []string{"modules/m00", "modules/m01"},
+			Targets: []string{host(1), host(2)}}}, 1, 3},
 		"pinned to nothing": {func(m *many) {
 			pinned := m.targets[0]
 			pinned.Pin = &fleet.Pin{Ref: "gone"}
@@ -146,7 +166,7 @@ func TestPreviewOfOthers(t *testing.T) {
 				members += len(w.Targets)
 			}
 		}
-		if len(plan.Rollouts) != c.rollouts || members != c.n ||
+		if len(plan.Rollouts) != c.rollouts || members != c.n || len(plan.StrategyChanges) > 0 ||
 			!reflect.DeepEqual(plan.AtOnce, append([]document.PlannedTargets{}, c.atOnce...)) ||
 			!reflect.DeepEqual(plan.Waiting, append([]document.PlannedTargets{}, c.waiting...)) {
 			t.Errorf("%s: at once %+v, waiting %+v, %d targets in %d rollouts", name, plan.AtOnce, plan.Waiting, members,
@@ -155,13 +175,21 @@ func TestPreviewOfOthers(t *testing.T) {
 	}
 }
 
-// TestPreviewThatWaits: a rollout waits if none of its targets has contact.
+// TestPreviewThatWaits: a rollout waits if none of its targets can be changed.
 func TestPreviewThatWaits(t *testing.T) {
 	m := threeHosts(t)
-	for i, want := range []bool{false, false, true} {
-		m.seen(i, offline)
+	freeze := assign.Freeze{Key: "x", Targets: []fleet.TargetID{m.targets[2].ID}, Reason: "a test"}
+	for i, want := range []bool{false, false, true, true} {
+		switch i {
+		case 0, 1:
+			m.seen(i, offline)
+		case 2:
+			m.state.Fold(assign.Event{Rev: 9, Kind: assign.FreezeEvent, Key: "x", Freeze: &freeze})
+		case 3:
+			m.seen(2, offline)
+		}
 		if plan := m.preview(nil); len(plan.Rollouts) != 1 || plan.Rollouts[0].Waits != want {
-			t.Errorf("without contact to %d targets: %+v", i+1, plan.Rollouts)
+			t.Errorf("with %d targets that cannot be changed: %+v", min(i+1, 3), plan.Rollouts)
 		}
 	}
 }
@@ -170,11 +198,18 @@ func TestPreviewThatWaits(t *testing.T) {
 func TestPreviewSupersedes(t *testing.T) {
 	m := threeHosts(t)
 	m.commit(2, "modules/m00")
-	m.report(document.Applying, m.step()...)
+	m.report(document.Ready, m.step()...)
+	m.fleet.Now += 20 // the first target becomes ready in the same decision
 	all := document.PlannedSuperseded{Rollout: "r2", Targets: 3, Ends: true}
 	if plan := m.preview(nil); len(plan.Rollouts) != 1 || !slices.Equal(plan.Rollouts[0].Supersedes,
 		[]document.PlannedSuperseded{all}) {
 		t.Errorf("%+v", plan.Rollouts)
+	}
+	m.pin(0)
+	all.Targets = 2
+	if plan := m.preview(nil); len(plan.Rollouts) != 1 || !slices.Equal(plan.Rollouts[0].Supersedes,
+		[]document.PlannedSuperseded{all}) {
+		t.Errorf("with a pinned target: %+v", plan.Rollouts)
 	}
 }
 

@@ -84,6 +84,8 @@ func TestRequirements(t *testing.T) {
 		{"modules/db=x@c1 modules/web=w2@c1", "modules/db=d2@c2 modules/web=w3@c2",
 			"web after db: web needs db >= 2, and the version of the present content is not known"},
 		{"modules/db=d1@c1 modules/web=x@c1", "modules/db=d2@c2 modules/web=w2@c2", ""},
+		{"modules/a=1@c1 modules/db=d1@c1 modules/web=w2@c1", "modules/a=1@c1 modules/db=d2@c2 modules/web=w3@c2",
+			"web after db: web needs db >= 2, and the content of this module has version 1.0.0"},
 	} {
 		d := assign.Desired{Was: assignment(c.was), Want: assignment(c.want)}
 		if c.was == "" {
@@ -101,6 +103,16 @@ func TestRequirements(t *testing.T) {
 	}
 	if got := (Fleet{}).requirements().of(assign.Desired{Want: assignment("modules/db=d1@c1")}); got != nil {
 		t.Errorf("without constraints: %v", got)
+	}
+	if got := s.head.requirements().of(assign.Desired{Was: assignment("modules/db=d1@c1")}); got != nil {
+		t.Errorf("without a desired assignment: %v", got)
+	}
+	unknown := assign.Desired{Was: assignment("modules/db=x@c1 modules/web=w2@c1"),
+		Want: assignment("modules/db=d2@c2 modules/web=w3@c2")}
+	eager := s.head
+	eager.Eager = true
+	if got := eager.requirements().of(unknown); len(got) > 0 {
+		t.Errorf("in a preview, content with an unknown version counts: %v", got)
 	}
 	all := map[string][]rollout.Required{"a": {{Part: "b", Why: "1"}},
 		"b": {{Part: "c", Why: "2"}}, "c": {{Part: "a", Why: "3"}}}

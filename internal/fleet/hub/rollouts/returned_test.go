@@ -39,3 +39,29 @@ func TestNewTargetDuringARollback(t *testing.T) {
 		t.Errorf("%+v", []assign.Alarm(alarms))
 	}
 }
+
+// TestNewTargetDuringARollout: a new target gets the stable content, and not the content of the head, which a rollout
+// has not finished.
+func TestNewTargetDuringARollout(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.until(one, one)
+	s.turn(one)
+	s.head.Head.Strategies[0].Waves[0].Bake = 50
+	s.head.Head.Root = fleet.Bundle{Digest: "t1"}
+	s.head.Head.Bundles = map[string]fleet.Bundle{"modules/web": {Digest: "w2"}}
+	s.turn(two)
+	if got := s.contents(); !slices.Equal(got, []string{one, two}) {
+		t.Fatalf("%q", got)
+	}
+	late := fleet.TargetID("t1")
+	if text(*s.was[late]) == two {
+		late = "t2"
+	}
+	delete(s.was, late)
+	for range 3 {
+		s.turn(two)
+	}
+	if a := s.was[late]; has(a, "modules/web") != has(assignment(one), "modules/web") {
+		t.Errorf("the new target has %v, because %s", a, s.why[late])
+	}
+}

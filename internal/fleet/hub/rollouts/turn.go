@@ -98,7 +98,7 @@ func waitsForTargets(target rollout.Target) bool {
 func (t *Turn) grant(target rollout.Target, was *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
 	s := t.log.state
 	returns := s.Returns(want.Target)
-	if len(returns) == 0 && (target.Lane == "" || len(target.Wants) == 0) {
+	if len(returns) == 0 && len(target.Wants) == 0 { // targets without a lane want nothing
 		return assign.AtOnce(was, want)
 	}
 	return choice{wants: target.Wants, known: t.parts,

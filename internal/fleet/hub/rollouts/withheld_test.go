@@ -89,3 +89,33 @@ func TestFirstInstallationWaits(t *testing.T) {
 		t.Errorf("it has all modules, and lacks %v", a.Withheld)
 	}
 }
+
+// TestWithheld: an agent must compile the root bundle without the modules that this bundle or labels can name, and that
+// the target does not have yet.
+func TestWithheld(t *testing.T) {
+	const want = "top=t2@c2 d=1@c2 b=1@c2 c=1@c2 a=1@c2"
+	for name, c := range map[string]struct {
+		was, withheld, give string
+		labels              map[string]string
+		want                []string
+	}{
+		"the new root bundle": {"top=t1@c1 a=0@c1", "", "top=t2@c2 a=0@c1", nil, []string{"b", "c", "d"}},
+		"another order":       {"top=t1@c1", "", "top=t2@c2 a=1@c2 c=1@c2 b=1@c2", nil, []string{"d"}},
+		"all modules":         {"top=t1@c1", "", want, nil, nil},
+		"the old root bundle": {"top=t1@c1 a=0@c1", "", "top=t1@c1 a=0@c1", nil, nil},
+		"as before":           {"top=t1@c1 a=0@c1", "b x a", "top=t1@c1 a=0@c1", nil, []string{"b"}},
+		"new labels": {"top=t1@c1 a=0@c1", "", "top=t1@c1 a=0@c1", map[string]string{"role": "web"},
+			[]string{"b", "c", "d"}},
+		"a new target":  {"", "", "top=t2@c2 d=1@c2 c=1@c2", nil, []string{"a", "b"}},
+		"in the middle": {"top=t1@c1", "", "top=t2@c2 d=1@c2 x=1@c1 a=1@c2", nil, []string{"b", "c"}},
+	} {
+		was, give := assignment(c.was), assignment(c.give)
+		if was != nil {
+			was.Withheld = strings.Fields(c.withheld)
+		}
+		give.Labels = c.labels
+		if got := withheld(was, *assignment(want), *give); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q instead of %q", name, got, c.want)
+		}
+	}
+}
