@@ -140,3 +140,17 @@ func TestUnchangedModulesOfOneTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestPinToTheBranch: a pin to the branch that a target follows is a new pin, which the limit can block.
+func TestPinToTheBranch(t *testing.T) {
+	g := newGuarded(t, 5, "top=1", "web=1@*")
+	g.s.MaxPinned = 1
+	g.pin(0, "main", 0)
+	if out := g.compute(); len(out.Alarms) > 0 || commits(out, 0) == nil {
+		t.Errorf("one pin: %+v", out.Alarms)
+	}
+	g.pin(1, "main", 0)
+	if out := g.compute(); digestOf(out, assign.TooManyPinned) == "" || commits(out, 1) != nil {
+		t.Errorf("two pins: %+v", out)
+	}
+}

@@ -37,7 +37,7 @@ func VersionsOf(list []query.Target) map[string]Versioned {
 // with returns v and the declarations of one more use of the bundle.
 func (v Versioned) with(part string, u query.Use) Versioned {
 	if u.Version != "" && v.Versions[u.Directory] == "" {
-		if v.Versions = maps.Clone(v.Versions); v.Versions == nil {
+		if v.Versions == nil {
 			v.Versions = map[string]string{}
 		}
 		v.Versions[u.Directory] = u.Version

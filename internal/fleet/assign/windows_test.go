@@ -1,11 +1,13 @@
 package assign_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/window"
 )
 
@@ -68,5 +70,46 @@ func TestWindowsOfAPlan(t *testing.T) {
 	})
 	if len(got) != 1 || got["web1"] != "b" {
 		t.Errorf("%v", got)
+	}
+}
+
+// A target that must not change for another reason is not closed: it does not change when the window opens.
+func TestWindowsOfAFrozenTarget(t *testing.T) {
+	p := newPlanned()
+	p.commit(1, "a")
+	p.compute(nil)
+	p.commit(2, "b")
+	freeze := func(rev uint64, name string) {
+		p.state.Fold(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: name,
+			Freeze: &assign.Freeze{Key: name, Targets: []fleet.TargetID{idOf(name)}, Reason: "lunch"}})
+	}
+	closed := func() string {
+		text := ""
+		p.compute(func(all []assign.Desired) assign.Grant {
+			for _, d := range all {
+				text += fmt.Sprintf("%s %t %.12s; ", d.Target.Name, d.Closed, d.Kept)
+			}
+			return func(was *fleet.Assignment, _ fleet.Assignment) (fleet.Assignment, string) { return *was, "" }
+		})
+		return text
+	}
+	freeze(3, "web1")
+	if got := closed(); got != "web1 false it is frozen; web2 false ; web3 false ; " {
+		t.Errorf("without windows: %s", got)
+	}
+	nights(p, "b")
+	if got := closed(); got != "web1 false it is frozen; web2 true outside the ; web3 true outside the ; " {
+		t.Errorf("outside of windows: %s", got)
+	}
+}
+
+// Targets with equal windows share the list.
+func TestTargetsShareWindows(t *testing.T) {
+	list := func(name string) []window.Window { return []window.Window{{Name: name}} }
+	got := assign.TargetsOf([]query.Target{{Name: "a", Windows: list("x")}, {Name: "b", Windows: list("y")},
+		{Name: "c", Windows: list("x")}, {Name: "d", Windows: []window.Window{}}})
+	a, b, c := got["a"].Windows, got["b"].Windows, got["c"].Windows
+	if &a[0] != &c[0] || &a[0] == &b[0] || b[0].Name != "y" || got["d"].Windows != nil {
+		t.Errorf("%+v", got)
 	}
 }
