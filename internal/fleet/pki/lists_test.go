@@ -146,7 +146,8 @@ func TestLists(t *testing.T) {
 	now := servicesNow.Add(time.Hour)
 	two := made(s, 2, now, "1f", "2f")
 	for what, l := range map[string]pki.Lists{"later": one.Merge(two, now), "older": two.Merge(one, now),
-		"forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now)} {
+		"forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now),
+		"older, but longer": two.Merge(made(s, 1, now, "1f", "2f", "3f"), now)} {
 		if len(l) != 1 || !l.Has("1f", "hub1") || !l.Has("2f", "") || l.Has("1f", "hub2") || l.Has("3f", "") {
 			t.Errorf("%s: %v", what, l)
 		}

@@ -78,6 +78,8 @@ func TestSkew(t *testing.T) {
 		{2 * time.Second, time.Second, 0, false},
 		{0, -4 * time.Minute, 4 * time.Minute, false},
 		{0, -6 * time.Minute, 6 * time.Minute, true},
+		{0, -5 * time.Minute, 5 * time.Minute, false},
+		{0, -5*time.Minute - 1, 5*time.Minute + 1, true},
 		{0, year, -year, true},
 		{10 * time.Minute, -3 * time.Minute, 8 * time.Minute, false}, // this can be the network's delay
 	} {

@@ -45,9 +45,11 @@ func TestWithdrawHub(t *testing.T) {
 	other := s.beside("hub2")
 	host := s.host()
 	theirs := other.enrolled(host, "web1")
-	bad := other.enrolled(s.host(), "web2")
-	if _, err := other.registrar.SetStanding(t.Context(), bad.ID, fleet.Revoked, "ada", ""); err != nil {
-		t.Fatal(err)
+	bad, worse := other.enrolled(s.host(), "web2"), other.enrolled(s.host(), "web3")
+	for _, id := range []fleet.TargetID{bad.ID, worse.ID} {
+		if _, err := other.registrar.SetStanding(t.Context(), id, fleet.Revoked, "ada", ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.registrar.AcceptRevocations(t.Context(),
 		other.registrar.Revocations.Envelopes()); err == nil && len(s.registrar.Revocations.All()) != 0 {
@@ -80,6 +82,7 @@ func TestWithdrawHub(t *testing.T) {
 		}
 	}
 	if !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(bad.ID)}) ||
+		!fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(worse.ID)}) ||
 		!fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.IssuerKind, ID: "hub2"}) {
 		t.Errorf("a newcomer knows %v", fresh.All())
 	}
