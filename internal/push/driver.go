@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -18,7 +19,10 @@ type Driver struct {
 	Store func([]Record) error
 	// Do performs one task. Several tasks of different targets are performed at the same time. When ctx ends, it must
 	// return soon.
-	Do   func(ctx context.Context, t Task) Result
+	Do func(ctx context.Context, t Task) Result
+	// Ask asks a gate, or the operator for an approval gate: Pass approves, and Fail rejects. It may be nil if the
+	// strategy has no gates. When ctx ends, it must return soon.
+	Ask  func(ctx context.Context, d rollout.Due) (rollout.Verdict, string)
 	Now  func() time.Time
 	Tick <-chan time.Time // several times in a minute, at least
 	// Interrupts contains the interrupts of the user: after the first one, no further task begins. The second one
@@ -34,12 +38,23 @@ type ended struct {
 	Result
 }
 
+// judged is a question with its answer.
+type judged struct {
+	rollout.Due
+	verdict rollout.Verdict
+	why     string
+}
+
 // Run performs the rollout until it has ended, is paused, or is interrupted: then the error is ErrInterrupted. An error
 // of Store also ends it, after the tasks in progress. The caller reads the result from Machine.Rollout.
 func (d Driver) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	results := make(chan ended)
+	results, verdicts := make(chan ended), make(chan judged)
+	questions, unasked := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer unasked()
 	done := ctx.Done()
 	var failed error
 	for {
@@ -47,14 +62,18 @@ func (d Driver) Run(ctx context.Context) error {
 			failed = d.next(ctx, results)
 		}
 		if failed != nil {
+			unasked()
 			d.Machine.Stop()
 		}
 		if d.Machine.Finished() {
 			return failed
 		}
+		d.ask(questions, &asking, verdicts)
 		select {
 		case e := <-results:
 			d.Machine.Ended(e.Task, e.Result, d.Now().Unix())
+		case v := <-verdicts:
+			d.Machine.Answered(v.Due, v.verdict, v.why, d.Now().Unix())
 		case <-d.Tick:
 		case <-d.Interrupts:
 			if errors.Is(failed, ErrInterrupted) {
@@ -64,6 +83,22 @@ func (d Driver) Run(ctx context.Context) error {
 		case <-done:
 			failed, done = errors.Join(failed, context.Cause(ctx)), nil
 		}
+	}
+}
+
+// ask asks the gates that are due. An answer after the end of ctx is discarded.
+func (d Driver) ask(ctx context.Context, asking *sync.WaitGroup, verdicts chan<- judged) {
+	if d.Ask == nil {
+		return
+	}
+	for _, q := range d.Machine.Questions(d.Now().Unix()) {
+		asking.Go(func() {
+			v, why := d.Ask(ctx, q)
+			select {
+			case verdicts <- judged{q, v, why}:
+			case <-ctx.Done():
+			}
+		})
 	}
 }
 

@@ -19,6 +19,11 @@ type site struct {
 	now        int64
 	running    map[string]push.Task
 	done       []push.Task // all tasks that ended
+	// judge returns the verdicts of gates, and asked counts the questions about each.
+	verdict func(rollout.Due) (rollout.Verdict, string)
+	asked   map[string]int
+	fresh   map[string]bool // targets that were checked since the last boot
+	unsure  []string        // of waves that ended although a ready target with contact was not checked
 }
 
 // hostState is one host. Its content is "new" or that of the run with the number.
@@ -37,8 +42,9 @@ type hostState struct {
 }
 
 func newSite(n int, s rollout.Strategy) *site {
-	x := &site{order: push.Order{Strategy: s, Content: "new", Cause: "commit abc", Parallel: 4},
-		hosts: map[string]*hostState{}, running: map[string]push.Task{}, now: 1000}
+	x := &site{order: push.Order{Strategy: s, Content: "new", Cause: "commit abc", Parallel: 4,
+		Operator: "ann"},
+		hosts: map[string]*hostState{}, running: map[string]push.Task{}, now: 1000, asked: map[string]int{}}
 	for i := range n {
 		name := fmt.Sprintf("web%02d", i+1)
 		x.order.Targets = append(x.order.Targets, name)
@@ -53,7 +59,7 @@ func (x *site) boot() {
 	for name, t := range x.running {
 		x.hosts[name].missed = x.hosts[name].missed || t.Operation == push.Return
 	}
-	x.running = map[string]push.Task{}
+	x.running, x.fresh = map[string]push.Task{}, map[string]bool{}
 	x.machine = push.New(x.order)
 	if push.Continues(x.order, x.log) {
 		x.machine.Fold(x.log)
@@ -70,6 +76,12 @@ func (x *site) boot() {
 func (x *site) step(end func(string) bool) bool {
 	tasks, records := x.machine.Next(x.now)
 	x.log = append(x.log, records...)
+	x.inspect(records)
+	for _, d := range x.machine.Questions(x.now) {
+		x.asked[d.Gate.Name]++
+		v, why := x.verdict(d)
+		x.machine.Answered(d, v, why, x.now)
+	}
 	for _, t := range tasks {
 		x.running[t.Target] = t
 	}
@@ -79,6 +91,7 @@ func (x *site) step(end func(string) bool) bool {
 			delete(x.running, name)
 			x.machine.Ended(t, x.hosts[name].do(t, x.now), x.now)
 			x.done = append(x.done, t)
+			x.fresh[name] = x.fresh[name] || t.Operation == push.Check || t.Operation == push.Apply
 		}
 	}
 	if x.machine.Finished() {
@@ -86,6 +99,20 @@ func (x *site) step(end func(string) bool) bool {
 	}
 	x.now++
 	return true
+}
+
+// inspect notes the ends of waves that come too early.
+func (x *site) inspect(records []push.Record) {
+	for _, r := range records {
+		if r.Event == nil || r.Event.Kind != rollout.Advanced {
+			continue
+		}
+		for id, m := range x.machine.Rollout().Members {
+			if h := x.hosts[string(id)]; m.State == rollout.MemberReady && !x.fresh[string(id)] && !h.away {
+				x.unsure = append(x.unsure, string(id))
+			}
+		}
+	}
 }
 
 func keys[V any](m map[string]V) func(func(string) bool) {

@@ -18,15 +18,19 @@ type Machine struct {
 	order   Order
 	state   *rollout.State
 	targets map[rollout.ID]*target
-	records []Record // that Next has not returned yet
+	asked   map[question]int64 // the time of the next question about a gate
+	records []Record           // that Next has not returned yet
 	stopped bool
-	up      int64 // time of the first Next
-	now     int64 // of the newest Next
+	// prompted means that the operator has not answered a question yet.
+	prompted bool
+	up       int64 // time of the first Next
+	now      int64 // of the newest Next
 }
 
 // New returns the machine of an order. To continue a rollout, fold its log first, without Begin.
 func New(o Order) *Machine {
-	m := &Machine{order: o, state: rollout.NewState(), targets: map[rollout.ID]*target{}}
+	m := &Machine{order: o, state: rollout.NewState(), targets: map[rollout.ID]*target{},
+		asked: map[question]int64{}}
 	for _, name := range o.Targets {
 		m.targets[rollout.ID(name)] = &target{}
 	}
@@ -72,7 +76,7 @@ func (m *Machine) Rollout() *rollout.Rollout {
 func (m *Machine) Stop() { m.stopped = true }
 
 // Finished reports whether nothing happens any more: all tasks have ended, and the rollout has ended, is paused, is
-// stopped, or is not necessary.
+// stopped, waits for the operator, or is not necessary.
 func (m *Machine) Finished() bool {
 	r := m.Rollout()
 	switch {
@@ -83,7 +87,7 @@ func (m *Machine) Finished() bool {
 	case r == nil:
 		return m.tried() && (!m.wanted() || m.AllClosed() != "")
 	}
-	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume
+	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume || len(m.Awaits()) > 0
 }
 
 // running returns the number of tasks in progress.

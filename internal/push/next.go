@@ -22,7 +22,10 @@ func (m *Machine) Next(now int64) (tasks []Task, records []Record) {
 	if !m.stopped {
 		m.resume(now)
 		m.decide(now)
-		tasks = m.tasks(now)
+		m.answers(now)
+		if len(m.Awaits()) == 0 {
+			tasks = m.tasks(now)
+		}
 		tasks = tasks[:min(len(tasks), max(0, m.order.Parallel-m.running()))]
 		for _, task := range tasks {
 			m.begin(task, now)
@@ -51,9 +54,9 @@ func (m *Machine) add(events []rollout.Event) {
 	}
 }
 
-// decide waits until each target was planned once or has no contact.
+// decide waits until the state of each target is known or the target has no contact.
 func (m *Machine) decide(now int64) {
-	if m.tried() {
+	if m.known() {
 		m.add(m.state.Decide(m.world(now), now))
 	}
 }

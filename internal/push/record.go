@@ -21,6 +21,12 @@ type Order struct {
 	Windows  map[string][]window.Window
 	Parallel int  // the largest number of tasks at the same time
 	Resume   bool // continue although the rollout paused
+	// Operator is the name of the user of the workstation. Asks means that the operator can answer questions while the
+	// rollout runs. Otherwise the command ends when the rollout waits only for the operator, and Answers contains the
+	// decisions of the next command.
+	Operator string
+	Asks     bool
+	Answers  []Answer
 }
 
 // Record is one entry of the log: the begin of a rollout, an event, or the run that a target had before.

@@ -64,6 +64,11 @@ type Due struct {
 	With, Without []ID
 }
 
+// Repeats reports whether a verdict need not be stored, because it changes nothing.
+func (d Due) Repeats(v Verdict, why string) bool {
+	return v == None && d.State.Last == v && d.State.Why == why || v == Pass && d.Passed
+}
+
 // Due returns the verdicts that the hub must obtain now.
 func (s *State) Due(now int64) (out []Due) {
 	for _, r := range s.Open() {

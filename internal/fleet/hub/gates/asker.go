@@ -109,8 +109,7 @@ func (a *Asker) ask(ctx context.Context, d rollout.Due) {
 	limited, end := context.WithTimeout(ctx, timeout)
 	defer end()
 	verdict, why := a.verdict(limited, d)
-	same := verdict == rollout.None && d.State.Last == verdict && d.State.Why == why
-	if ctx.Err() != nil || same || d.Passed && verdict == rollout.Pass {
+	if ctx.Err() != nil || d.Repeats(verdict, why) {
 		return // another hub asks again, or nothing changes
 	}
 	events, err := a.Rollouts.Order(ctx, rollout.Command{Action: rollout.ToJudge, Rollout: d.Rollout, Gate: d.Gate.Name,
