@@ -122,7 +122,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/binaries", "takes uploads of binaries"},
 			{"internal/fleet/hub/certificates", "asks another hub to certify this one"},
 			{"internal/fleet/hub/contents", "serves content, and fetches it from other hubs"},
-			{"internal/fleet/hub/gates", "queries Prometheus and webhooks about rollouts"},
+			{"internal/fleet/gates", "queries Prometheus and webhooks about rollouts"},
 			{"internal/fleet/hub/members", "connections between hubs, and hubs that join"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},
 			{"test/...", "networks of test hosts"},

@@ -46,6 +46,7 @@ var floors = []floor{
 		"internal/fleet/rollout/...", "internal/fleet/access",
 		"internal/fleet/view"}},
 	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},
+	{"fleet: gates", []string{"internal/fleet/gates"}},
 	{"fleet: roles", []string{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
 		"internal/fleet/client",

@@ -110,6 +110,26 @@ func TestApproval(t *testing.T) {
 	ends(rollout.RolledBack, 0, 0)
 }
 
+// TestBakeAfterInterruption: a wave whose bake time passed during an interruption ends after a check, or not.
+func TestBakeAfterInterruption(t *testing.T) {
+	for _, breaks := range []bool{false, true} {
+		x := newSite(5, gated())
+		x.order.Strategy.Waves[0].Bake = 60
+		for x.boot(); !strings.Contains(x.kinds(), "settled"); {
+			x.step(nil)
+		}
+		x.now += 300
+		for _, h := range x.hosts {
+			h.breaks = breaks
+		}
+		x.boot()
+		x.play()
+		if want := map[bool]int{false: 5}[breaks]; x.count("new") != want || len(x.unsure) > 0 {
+			t.Errorf("breaks: %t: %d have the change; not checked: %v", breaks, x.count("new"), x.unsure)
+		}
+	}
+}
+
 // TestApprovalAfterFailure: a target that failed since the command ended makes an approval void.
 func TestApprovalAfterFailure(t *testing.T) {
 	s := gated(boardGate)
@@ -182,7 +202,7 @@ func TestHistoriesOfGates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		verdicts := []rollout.Verdict{rollout.Pass, rollout.Pass, rollout.Pass, rollout.Later, rollout.Unclear}
 		bad := rapid.IntRange(0, 3).Draw(t, "bad metric") == 0
-		s := gated(rapid.SampledFrom([][]rollout.Gate{{boardGate}, {errorsGate}, {boardGate, errorsGate},
+		s := gated(rapid.SampledFrom([][]rollout.Gate{{}, {boardGate}, {errorsGate}, {boardGate, errorsGate},
 			{testsGate, boardGate}}).Draw(t, "gates")...)
 		for i := range s.Waves[0].Gates {
 			s.Waves[0].Gates[i].ErrorLimit = 100

@@ -7,13 +7,13 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/gates"
 	"fettle.dev/fettle/internal/fleet/hub/assignments"
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/contents"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
 	"fettle.dev/fettle/internal/fleet/hub/exports"
-	"fettle.dev/fettle/internal/fleet/hub/gates"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/leader"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
@@ -151,11 +151,11 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks)
 // newAsker returns the part that asks gates of rollouts. It uses the secrets of notifications.
 func newAsker(c *core, l *rollouts.Log) *gates.Asker {
 	return &gates.Asker{Rollouts: l, Now: c.now, Warn: c.warn,
-		Sender: &notify.Sender{Files: c.conf.Files, Dir: c.dir(notices.Directory)},
-		Name: func(id rollout.ID) string {
-			t, _, _ := c.records.Targets.Get(string(id))
-			return t.Name
-		},
+		Programs: gates.Programs{Secrets: &notify.Sender{Files: c.conf.Files, Dir: c.dir(notices.Directory)},
+			Name: func(id rollout.ID) string {
+				t, _, _ := c.records.Targets.Get(string(id))
+				return t.Name
+			}},
 		Record: func(ctx context.Context, all []rollout.Event) { rollouts.Record(ctx, c.events, all) }}
 }
 

@@ -65,11 +65,11 @@ func TestRealPrometheus(t *testing.T) {
 		samples = append(samples, fmt.Sprintf(`latency{instance="web%d:9100"} %d`, i+1, 1+i%5+i/5*10))
 	}
 	url := realPrometheus(t, samples)
-	a := &Asker{Sender: &notify.Sender{}, Name: func(id rollout.ID) string { return "web" + string(id[2:]) }}
+	a := Programs{Secrets: &notify.Sender{}, Name: func(id rollout.ID) string { return "web" + string(id[2:]) }}
 	most := 20.0
 	metric := func(query string) string {
 		g := rollout.Gate{Type: rollout.MetricGate, URL: url, Query: query, Max: &most}
-		v, why := askPrometheus(t.Context(), a.Sender, g)
+		v, why := askPrometheus(t.Context(), a.Secrets, g)
 		return string(v) + " " + why
 	}
 	deadline := time.Now().Add(time.Minute)
@@ -100,7 +100,7 @@ func TestRealPrometheus(t *testing.T) {
 }
 
 // compareReal compares targets 1 to 5, whose values are lower, with targets 6 to 10.
-func compareReal(t *testing.T, a *Asker, url string) {
+func compareReal(t *testing.T, a Programs, url string) {
 	d := rollout.Due{Gate: rollout.Gate{Type: rollout.CompareGate, URL: url, Label: "instance", MinSample: 5,
 		MaxRatio: 1.5}}
 	for i := range 5 {
@@ -116,7 +116,7 @@ func compareReal(t *testing.T, a *Asker, url string) {
 		"scalar(max(latency))":           "error the query returns a scalar",
 	} {
 		d.Gate.Query = query
-		v, why := a.verdict(t.Context(), d)
+		v, why := a.Ask(t.Context(), d)
 		if got := string(v) + " " + why; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}

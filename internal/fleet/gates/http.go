@@ -6,17 +6,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-
-	"fettle.dev/fettle/internal/fleet/notify"
 )
 
 // maxBytes limits an answer.
 const maxBytes = 1 << 20
 
 // send sends a request, and returns the status and the body of the answer. Its errors do not contain the URL.
-func send(s *notify.Sender, req *http.Request) (status int, body []byte, err error) {
+func send(req *http.Request) (status int, body []byte, err error) {
 	c := http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: s.TLS, DisableKeepAlives: true},
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	req.Header.Set("User-Agent", "fettle")

@@ -26,12 +26,12 @@ type Question struct {
 }
 
 // askWebhook asks another program. The status 202 means that it reports its verdict later.
-func askWebhook(ctx context.Context, s *notify.Sender, d rollout.Due) (rollout.Verdict, string) {
+func askWebhook(ctx context.Context, s Secrets, d rollout.Due) (rollout.Verdict, string) {
 	req, err := webhookRequest(ctx, s, d)
 	if err != nil {
 		return rollout.Unclear, err.Error()
 	}
-	status, body, err := send(s, req)
+	status, body, err := send(req)
 	switch {
 	case err != nil:
 		return rollout.Unclear, err.Error()
@@ -55,7 +55,7 @@ func askWebhook(ctx context.Context, s *notify.Sender, d rollout.Due) (rollout.V
 		req.URL.Host, string(answer.Verdict))
 }
 
-func webhookRequest(ctx context.Context, s *notify.Sender, d rollout.Due) (*http.Request, error) {
+func webhookRequest(ctx context.Context, s Secrets, d rollout.Due) (*http.Request, error) {
 	q := Question{Format: QuestionFormat, Rollout: d.Rollout, Wave: d.Plan.Waves[d.Wave].Name, Gate: d.Gate.Name,
 		Cause: d.Plan.Cause, Author: d.Plan.Git, Parts: []string{}}
 	for _, c := range d.Plan.Changes {

@@ -11,12 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // askPrometheus queries one value, and compares it with the limits of the gate.
-func askPrometheus(ctx context.Context, s *notify.Sender, g rollout.Gate) (rollout.Verdict, string) {
+func askPrometheus(ctx context.Context, s Secrets, g rollout.Gate) (rollout.Verdict, string) {
 	value, err := one(ctx, s, g)
 	if err != nil {
 		return rollout.Unclear, err.Error()
@@ -34,7 +33,7 @@ func askPrometheus(ctx context.Context, s *notify.Sender, g rollout.Gate) (rollo
 }
 
 // one returns the only value of the query of a gate.
-func one(ctx context.Context, s *notify.Sender, g rollout.Gate) (float64, error) {
+func one(ctx context.Context, s Secrets, g rollout.Gate) (float64, error) {
 	kind, result, err := query(ctx, s, g)
 	if err != nil {
 		return 0, err
@@ -43,7 +42,7 @@ func one(ctx context.Context, s *notify.Sender, g rollout.Gate) (float64, error)
 }
 
 // query returns the type and the JSON text of the result of the query of a gate. The errors do not contain its token.
-func query(ctx context.Context, s *notify.Sender, g rollout.Gate) (kind string, result json.RawMessage, err error) {
+func query(ctx context.Context, s Secrets, g rollout.Gate) (kind string, result json.RawMessage, err error) {
 	address := strings.TrimSuffix(g.URL, "/") + "/api/v1/query?" + url.Values{"query": {g.Query}}.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -53,7 +52,7 @@ func query(ctx context.Context, s *notify.Sender, g rollout.Gate) (kind string, 
 	if err != nil {
 		return "", nil, err
 	}
-	status, body, err := send(s, req)
+	status, body, err := send(req)
 	if err != nil {
 		return "", nil, err
 	}

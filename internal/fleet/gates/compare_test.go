@@ -40,7 +40,7 @@ func TestCompare(t *testing.T) {
 		d.With = append(d.With, rollout.ID(fmt.Sprint("id", i+1)))
 		d.Without = append(d.Without, rollout.ID(fmt.Sprint("id", i+6)))
 	}
-	a := &Asker{Sender: &notify.Sender{}, Name: func(id rollout.ID) string { return "web" + string(id[2:]) }}
+	a := Programs{Secrets: &notify.Sender{}, Name: func(id rollout.ID) string { return "web" + string(id[2:]) }}
 	for q, want := range map[string]string{
 		vector(both(high, low)...):                                    "fail worse than permitted: the median is 13 on",
 		vector(both(low, low)...):                                     "pass the median is 3 on 5 targets with",
@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 		"bad(":                                                        "error",
 	} {
 		d.Gate.Query = q
-		v, why := a.verdict(t.Context(), d)
+		v, why := a.Ask(t.Context(), d)
 		if got := string(v) + " " + why; !strings.HasPrefix(got, want) {
 			t.Errorf("%.90s: %s, want %s", q, got, want)
 		}
@@ -68,11 +68,11 @@ func TestCompare(t *testing.T) {
 // TestNoneIsStoredOnce: a comparison with too few values is stored again only if its evidence is different.
 func TestNoneIsStoredOnce(t *testing.T) {
 	s := prometheus(t)
-	a := &Asker{Sender: &notify.Sender{}, Now: time.Now, Name: func(id rollout.ID) string { return string(id) },
+	a := &Asker{Now: time.Now, Programs: Programs{&notify.Sender{}, func(id rollout.ID) string { return string(id) }},
 		Record: func(context.Context, []rollout.Event) {}}
 	d := rollout.Due{With: []rollout.ID{"web1"}, Gate: rollout.Gate{Type: rollout.CompareGate, URL: s.URL + "/prom",
 		Label: "instance", MinSample: 5, Query: vector("web1=1")}}
-	_, why := a.verdict(t.Context(), d)
+	_, why := a.Programs.Ask(t.Context(), d)
 	for _, c := range []struct {
 		state rollout.GateState
 		want  int

@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"fettle.dev/fettle/internal/fleet/notify"
 )
 
 // authorize adds a token to a request, and returns it. name is a file of the sender with two lines: the address that
 // may get the token, and the token. So a repository cannot send the token, or another secret, to its own server. The
 // errors do not contain the token.
-func authorize(s *notify.Sender, req *http.Request, name string) (token string, err error) {
+func authorize(s Secrets, req *http.Request, name string) (token string, err error) {
 	if name == "" {
 		return "", nil
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
@@ -22,10 +21,7 @@ type Asker struct {
 	Rollouts Rollouts
 	Now      func() time.Time
 	Warn     func(text string)
-	// Sender has the secrets for signatures.
-	Sender *notify.Sender
-	// Name returns the name of a target, or "".
-	Name func(rollout.ID) string
+	Programs Programs
 	// Record gets the events of stored verdicts.
 	Record func(ctx context.Context, events []rollout.Event)
 
@@ -46,7 +42,6 @@ func questionOf(d rollout.Due) question {
 // Limits of questions.
 const (
 	period   = time.Second
-	timeout  = 10 * time.Second
 	parallel = 8
 )
 
@@ -106,9 +101,7 @@ func (a *Asker) end(d rollout.Due) {
 // ask obtains one verdict and stores it.
 func (a *Asker) ask(ctx context.Context, d rollout.Due) {
 	defer a.end(d)
-	limited, end := context.WithTimeout(ctx, timeout)
-	defer end()
-	verdict, why := a.verdict(limited, d)
+	verdict, why := a.Programs.Ask(ctx, d)
 	if ctx.Err() != nil || d.Repeats(verdict, why) {
 		return // another hub asks again, or nothing changes
 	}
@@ -121,15 +114,4 @@ func (a *Asker) ask(ctx context.Context, d rollout.Due) {
 	case !errors.As(err, &outdated) && ctx.Err() == nil:
 		a.Warn("cannot store the verdict of a gate: " + err.Error())
 	}
-}
-
-// verdict asks one gate. why is the evidence.
-func (a *Asker) verdict(ctx context.Context, d rollout.Due) (v rollout.Verdict, why string) {
-	switch d.Gate.Type {
-	case rollout.MetricGate:
-		return askPrometheus(ctx, a.Sender, d.Gate)
-	case rollout.CompareGate:
-		return askComparison(ctx, a.Sender, d, a.Name)
-	}
-	return askWebhook(ctx, a.Sender, d)
 }

@@ -8,13 +8,12 @@ import (
 	"math"
 	"net"
 
-	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
 // askComparison queries one value for each target, and compares targets with the change to targets without it. name
 // returns the name of a target, or "".
-func askComparison(ctx context.Context, s *notify.Sender, d rollout.Due,
+func askComparison(ctx context.Context, s Secrets, d rollout.Due,
 	name func(rollout.ID) string) (rollout.Verdict, string) {
 	kind, result, err := query(ctx, s, d.Gate)
 	if err != nil {
