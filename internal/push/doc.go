@@ -20,6 +20,16 @@
 //   - A target whose windows are closed is not changed: it waits until they open, and its wave does not end before. If
 //     this applies to all targets that need the content, no rollout begins. A run in progress ends as usual, checks are
 //     repeated, and a return waits for no window. The first content of a target does not wait either.
+//   - The workstation asks the programs of gates while the command runs, as a hub does. A program that answers that its
+//     verdict comes later is asked again after the interval of the gate, because it cannot report to a workstation. A
+//     gate without a URL waits for such a report, so Adapt refuses it.
+//   - A workstation cannot verify users: one decision of the operator is for all users of an approval gate. The
+//     operator is asked when nothing else delays the wave. If the operator cannot be asked, the command ends, and the
+//     next one contains the decision. It has no effect if the gate does not wait any more.
+//   - Verdicts and approvals in the log count while their wave remains ready, also after an interruption. The timeout
+//     of a gate begins again.
+//   - After an interruption, no wave ends before each ready target with contact was checked. The bake time includes
+//     the interruption.
 //   - An interrupted rollout starts no further task. The same order with the same content continues from the log. A
 //     rollout that paused continues only with Order.Resume: the failures up to then count as accepted.
 //   - An order with other content, another strategy or other targets is a new rollout.

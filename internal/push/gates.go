@@ -1,27 +1,12 @@
 package push
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
-
-// Answer is a decision of the operator about an approval gate of the current wave.
-type Answer struct {
-	Gate    string
-	Approve bool // false: the change is bad
-}
-
-// question identifies a gate in one bake time.
-type question struct {
-	gate         string
-	wave, period int
-}
-
-func questionOf(d rollout.Due) question { return question{d.Gate.Name, d.Wave, d.Period} }
-
-// never is the time of the next question about a gate while a question is in progress.
-const never = int64(1) << 62
 
 // Adapt returns a strategy as a workstation performs it. One operator answers an approval gate, because a workstation
 // cannot authenticate users. why is the reason for which the workstation cannot perform the strategy, or "".
@@ -54,7 +39,7 @@ func (m *Machine) Questions(now int64) (out []rollout.Due) {
 	for _, d := range m.state.Due(now) {
 		if now >= m.asked[questionOf(d)] {
 			m.asked[questionOf(d)] = never
-			d.State = m.Rollout().GateState(d.Wave, d.Gate.Name)
+			d.Rollout, d.State = m.name(), m.Rollout().GateState(d.Wave, d.Gate.Name)
 			out = append(out, d)
 		}
 	}
@@ -63,6 +48,14 @@ func (m *Machine) Questions(now int64) (out []rollout.Due) {
 		out = append(out, all[0])
 	}
 	return out
+}
+
+// name returns the name of the rollout for programs: it has the same name after an interruption, and other rollouts,
+// also of other workstations, have another one.
+func (m *Machine) name() string {
+	o := m.order
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{o.Content, o.Strategy.Name, o.Targets, o.Operator, m.Rollout().At}))
+	return "push-" + hex.EncodeToString(sum[:8])
 }
 
 // approvals returns the gates that wait for the operator. It returns none while another condition delays the wave.
@@ -132,20 +125,6 @@ func (m *Machine) command(c rollout.Command, now int64) (ok bool) {
 	events, err := m.state.Order(c, now)
 	m.add(events)
 	return err == nil
-}
-
-// answers records the decisions that the operator gave with the command. Gates that do not wait now ignore them.
-func (m *Machine) answers(now int64) {
-	if len(m.order.Answers) == 0 || !m.known() {
-		return
-	}
-	if r := m.Rollout(); r != nil {
-		for _, a := range m.order.Answers {
-			m.answer(a, now)
-		}
-		m.decide(now)
-	}
-	m.order.Answers = nil
 }
 
 // known reports whether the state of each ready target is known. After an interruption, its first check decides, so

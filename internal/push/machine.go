@@ -12,6 +12,17 @@ import (
 // lane is the only lane of rollouts without a hub.
 const lane = "push"
 
+// question identifies a gate in one bake time.
+type question struct {
+	gate         string
+	wave, period int
+}
+
+func questionOf(d rollout.Due) question { return question{d.Gate.Name, d.Wave, d.Period} }
+
+// never is the time of the next question about a gate while a question is in progress.
+const never = int64(1) << 62
+
 // Machine decides the tasks of one rollout. It has no clock and performs nothing: the same calls return the same tasks.
 // It is not safe for concurrent use.
 type Machine struct {
@@ -75,19 +86,10 @@ func (m *Machine) Rollout() *rollout.Rollout {
 // Stop starts no further task.
 func (m *Machine) Stop() { m.stopped = true }
 
-// Finished reports whether nothing happens any more: all tasks have ended, and the rollout has ended, is paused, is
-// stopped, waits for the operator, or is not necessary.
-func (m *Machine) Finished() bool {
-	r := m.Rollout()
-	switch {
-	case m.running() > 0:
-		return false
-	case m.stopped:
-		return true
-	case r == nil:
-		return m.tried() && (!m.wanted() || m.AllClosed() != "")
+func (m *Machine) add(events []rollout.Event) {
+	for _, e := range events {
+		m.records = append(m.records, Record{Event: &e})
 	}
-	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume || len(m.Awaits()) > 0
 }
 
 // running returns the number of tasks in progress.

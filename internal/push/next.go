@@ -48,12 +48,6 @@ func (m *Machine) resume(now int64) {
 	}
 }
 
-func (m *Machine) add(events []rollout.Event) {
-	for _, e := range events {
-		m.records = append(m.records, Record{Event: &e})
-	}
-}
-
 // decide waits until the state of each target is known or the target has no contact.
 func (m *Machine) decide(now int64) {
 	if m.known() {
@@ -68,4 +62,33 @@ func (m *Machine) begin(task Task, now int64) {
 		m.records = append(m.records, Record{Base: &Base{Target: task.Target, Run: t.run}})
 	}
 	t.start(task.Operation, now)
+}
+
+// answers records the decisions that the operator gave with the command. Gates that do not wait now ignore them.
+func (m *Machine) answers(now int64) {
+	if len(m.order.Answers) == 0 || !m.known() {
+		return
+	}
+	if r := m.Rollout(); r != nil {
+		for _, a := range m.order.Answers {
+			m.answer(a, now)
+		}
+		m.decide(now)
+	}
+	m.order.Answers = nil
+}
+
+// Finished reports whether nothing happens any more: all tasks have ended, and the rollout has ended, is paused, is
+// stopped, waits for the operator, or is not necessary.
+func (m *Machine) Finished() bool {
+	r := m.Rollout()
+	switch {
+	case m.running() > 0:
+		return false
+	case m.stopped:
+		return true
+	case r == nil:
+		return m.tried() && (!m.wanted() || m.AllClosed() != "")
+	}
+	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume || len(m.Awaits()) > 0
 }

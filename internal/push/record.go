@@ -29,6 +29,12 @@ type Order struct {
 	Answers  []Answer
 }
 
+// Answer is a decision of the operator about an approval gate of the current wave.
+type Answer struct {
+	Gate    string
+	Approve bool // false: the change is bad
+}
+
 // Record is one entry of the log: the begin of a rollout, an event, or the run that a target had before.
 type Record struct {
 	Begin *Begin         `json:"begin,omitempty"`

@@ -161,8 +161,9 @@ func TestRun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	g := rollout.Gate{Name: "errors", Type: rollout.MetricGate, URL: s.URL + "/prom", Query: "1", Interval: 1}
 	l := &log{due: []rollout.Due{{Rollout: "r7", Gate: g, Period: 3}}, done: end}
-	a := &Asker{Rollouts: l, Now: time.Now, Warn: func(s string) { t.Error(s) }, Programs: Programs{Secrets: &notify.Sender{}},
-		Record: func(context.Context, []rollout.Event) {}}
+	a := &Asker{Rollouts: l, Now: time.Now, Warn: func(s string) { t.Error(s) },
+		Programs: Programs{Secrets: &notify.Sender{}},
+		Record:   func(context.Context, []rollout.Event) {}}
 	_ = a.Run(ctx)
 	want := rollout.Command{Action: rollout.ToJudge, Rollout: "r7", Gate: "errors", Period: 3, Verdict: rollout.Pass,
 		Why: "the value is 1"}

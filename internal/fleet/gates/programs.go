@@ -7,12 +7,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// Secrets contains secrets for signatures, and tokens. *notify.Sender implements it.
-type Secrets interface {
-	// Secret returns the content of a file, without leading and trailing white space.
-	Secret(name string) (string, error)
-}
-
 // Programs asks Prometheus and webhooks. It is safe for concurrent use.
 type Programs struct {
 	Secrets Secrets

@@ -31,24 +31,48 @@ func (s *Session) Ask(ctx context.Context, yes bool, question string) error {
 // is its cause.
 func (s *Session) Question(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(s.App.Stdout, "\n%s [y/N] ", question)
+	word, err := s.Word(ctx)
+	if ctx.Err() != nil {
+		fmt.Fprintln(s.App.Stdout)
+		return false, context.Cause(ctx)
+	}
+	return err == nil && (word == "y" || word == "yes"), nil
+}
+
+// Word waits for a line on the terminal, and returns it in lower case, without white space. If ctx ends first, the
+// error is its cause. The next call ignores a line that was typed in between. It must not be called concurrently.
+func (s *Session) Word(ctx context.Context) (string, error) {
 	if s.lines == nil { // one for all questions: it may read ahead
 		s.lines = bufio.NewReader(s.App.Stdin)
 	}
-	answer := make(chan string, 1)
-	go func() { // ends with the line, or with the process
-		line, _ := s.lines.ReadString('\n')
-		answer <- line
-	}()
+	if s.reading != nil {
+		select {
+		case <-s.reading:
+			s.reading = nil
+		default:
+		}
+	}
+	if s.reading == nil {
+		reading := make(chan typedText, 1)
+		s.reading = reading
+		go func() { // ends with the line, or with the process
+			line, err := s.lines.ReadString('\n')
+			reading <- typedText{line, err}
+		}()
+	}
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(s.App.Stdout)
-		return false, context.Cause(ctx)
-	case line := <-answer:
+		return "", context.Cause(ctx)
+	case text := <-s.reading:
+		s.reading = nil
 		if ctx.Err() != nil { // a late answer does not count
-			return false, context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
-		word := strings.ToLower(strings.TrimSpace(line))
-		return word == "y" || word == "yes", nil
+		word := strings.ToLower(strings.TrimSpace(text.line))
+		if word != "" {
+			text.err = nil
+		}
+		return word, text.err
 	}
 }
 

@@ -27,6 +27,14 @@ type Session struct {
 	cache  host.FS // that is open for several; nil: each use opens it
 	warned int     // warnings so far, shown or not
 	lines  *bufio.Reader
+	// reading is the line that a question awaited when it ended; nil: none.
+	reading chan typedText
+}
+
+// typedText is a line of the user. err is the end of the input.
+type typedText struct {
+	line string
+	err  error
 }
 
 // repositoryFlags select the repository, and limit how it is read.

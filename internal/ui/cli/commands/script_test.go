@@ -99,9 +99,15 @@ func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
 		return toyInventory(q.Tree)
 	case compile.StrategiesQuery:
 		gated, later := quick("gated", "pause"), quick("later", "pause")
-		gated.Waves[0].Gates = []langsource.Gate{{Name: "board", Type: "approval"}}
+		gated.Waves[0].Gates = []langsource.Gate{{Name: "change board", Type: "approval", Need: 2, Users: []string{"ann"},
+			NotAuthor: true}}
+		reported := quick("reported", "pause")
+		reported.Waves[0].Gates = []langsource.Gate{{Name: "tests", Type: "webhook"}}
+		metric := quick("metric", "pause")
+		metric.Waves[0].Gates = []langsource.Gate{{Name: "errors", Type: "metric", URL: "http://127.0.0.1:1", Query: "up",
+			Token: "prometheus", Count: 1}}
 		later.Afters = []query.StrategyAfter{{Module: "modules/db"}}
-		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause"), gated, later}, nil
+		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause"), gated, later, reported, metric}, nil
 	case compile.RunnableQuery:
 		return compile.Open(q.Tree).Runnable()
 	case compile.CommandQuery:

@@ -31,7 +31,9 @@ confirm the run. --confirm-within DURATION sets the time for any run, and
 With --rollout STRATEGY, many targets are changed in waves: the next wave begins
 when the targets of the current one are ready. If more targets fail than the
 strategy permits, the rollout stops and, by default, the changed targets are
-rolled back. After an interruption, the same command continues the rollout.
+rolled back. After an interruption, the same command continues the rollout. If a
+wave waits for an approval, the command asks on a terminal. Without a terminal,
+it ends, and the same command with --approve GATE or --reject GATE continues.
 
 A target of -t is not changed outside of its windows. If all windows are closed,
 no rollout begins; otherwise a rollout waits until the windows of its targets
@@ -72,10 +74,7 @@ func NewApply(s *cli.Session) *cobra.Command {
 	s.FrozenFlag(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
-	c.Flags().StringVar(&f.rollout, "rollout", "",
-		"change the targets of -t in waves, with this `STRATEGY` of the repository, careful or at-once")
-	c.Flags().BoolVar(&f.resume, "resume", false,
-		"with --rollout: continue a rollout that paused; its failures so far are accepted")
+	rolloutFlags(c, &f)
 	return c
 }
 

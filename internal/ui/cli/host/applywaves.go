@@ -22,10 +22,12 @@ type planner func(context.Context, *cli.Member, executor.Executor) (*seen, error
 func applyInWaves(ctx context.Context, cr *cli.TargetSet, c *cobra.Command, f applyFlags, o executor.Options) error {
 	look := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, f.noRepair, f.viewFlags)))
 	check := planner(decidePlan(f.RunFlags, o, wantedPlan(cr, c, true, f.viewFlags)))
-	return waves.Rollout{Targets: cr, Strategy: f.rollout, Resume: f.resume, IgnoreWindows: f.windows.reason != "",
-		Plan:  look.once(cr),
-		Apply: look.apply(cr),
-		Check: check.check(cr),
+	f.decisions.Silent = f.yes
+	return waves.Rollout{Targets: cr, Strategy: f.rollout, Decisions: f.decisions,
+		IgnoreWindows: f.windows.reason != "",
+		Plan:          look.once(cr),
+		Apply:         look.apply(cr),
+		Check:         check.check(cr),
 		Return: func(ctx context.Context, x executor.Executor, run int) round.Outcome {
 			return returnTo(ctx, cr, x, o, run)
 		},
@@ -36,6 +38,19 @@ func applyInWaves(ctx context.Context, cr *cli.TargetSet, c *cobra.Command, f ap
 			_, _, err := approvePlans(ctx, cr, f.RunFlags, question, look)
 			return err
 		}}.Run(ctx)
+}
+
+// rolloutFlags adds the flags of a rollout.
+func rolloutFlags(c *cobra.Command, f *applyFlags) {
+	d := &f.decisions
+	c.Flags().StringVar(&f.rollout, "rollout", "",
+		"change the targets of -t in waves, with this `STRATEGY` of the repository, careful or at-once")
+	c.Flags().BoolVar(&d.Resume, "resume", false,
+		"with --rollout: continue a rollout that paused; its failures so far are accepted")
+	c.Flags().StringArrayVar(&d.Approve, "approve", nil,
+		"with --rollout: continue a rollout that waits for this `GATE`, and approve it")
+	c.Flags().StringArrayVar(&d.Reject, "reject", nil,
+		"with --rollout: reject this `GATE` for which the rollout waits")
 }
 
 // once plans a target. The plan that the user approved is used once.

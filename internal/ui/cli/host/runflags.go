@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/waves"
 )
 
 // RunFlags are the flags of every command that starts a run.
@@ -62,7 +63,7 @@ type applyFlags struct {
 	many                   cli.ManyFlags
 	dirty, noRepair, cross bool
 	rollout                string // the strategy
-	resume                 bool
+	decisions              waves.Decisions
 	windows                windowsFlag
 }
 
@@ -75,8 +76,11 @@ func (f applyFlags) options(s *cli.Session) (executor.Options, error) {
 // checkRollout refuses flags that contradict --rollout.
 func (f applyFlags) checkRollout(s *cli.Session, saved bool) error {
 	switch {
-	case f.rollout == "" && f.resume:
+	case f.rollout == "" && f.decisions.Resume:
 		return cli.Misused(cli.Refuse("Name the strategy: --rollout careful", "cannot use --resume without --rollout"))
+	case f.rollout == "" && len(f.decisions.Approve)+len(f.decisions.Reject) > 0:
+		return cli.Misused(cli.Refuse("Name the strategy: --rollout STRATEGY",
+			"cannot use --approve or --reject without --rollout"))
 	case f.rollout == "":
 		return nil
 	case saved:

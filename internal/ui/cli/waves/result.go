@@ -5,12 +5,14 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/push"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // finish shows the result of each target and of the rollout.
-func (p *performed) finish(r *rollout.Rollout, interrupted bool) error {
+func (p *performed) finish(m *push.Machine, interrupted bool) error {
+	r := m.Rollout()
 	if r != nil {
 		p.cr.Session.Printf("\n")
 	}
@@ -25,12 +27,24 @@ func (p *performed) finish(r *rollout.Rollout, interrupted bool) error {
 		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, "Continue: run the same command again\n"+
 			"Or roll back the changed targets: fettle rollback -t TARGETS")
 		return cli.WithHint(cli.Reported(errors.New("interrupted")), "")
+	case len(m.Awaits()) > 0:
+		err = unfinished(err)
+		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, p.decide(m.Awaits()))
 	case r != nil && r.Phase == rollout.OnHold:
+		err = unfinished(err)
 		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr,
 			"Continue, and accept its failures: the same command with --resume\n"+
 				"Or roll back the changed targets: fettle rollback -t TARGETS")
 	}
 	return err
+}
+
+// unfinished returns the error of a command whose rollout has not ended, although no target failed.
+func unfinished(err error) error {
+	if err != nil {
+		return err
+	}
+	return cli.WithHint(cli.Reported(errors.New("the rollout has not ended")), "")
 }
 
 // outcome returns the result of one target.

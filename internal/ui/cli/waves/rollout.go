@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -19,11 +20,11 @@ import (
 // Operation is an operation on one target.
 type Operation func(context.Context, *cli.Member, executor.Executor) round.Outcome
 
-// Rollout is a rollout of the repository. All fields except Resume and IgnoreWindows must be set.
+// Rollout is a rollout of the repository. All fields except Decisions and IgnoreWindows must be set.
 type Rollout struct {
 	Targets  *cli.TargetSet
 	Strategy string // the name
-	Resume   bool   // continue although it paused
+	Decisions
 	// IgnoreWindows changes targets outside of their windows.
 	IgnoreWindows bool
 	// Plan compares a target with the repository.
@@ -37,10 +38,20 @@ type Rollout struct {
 	Ask func(ctx context.Context, question string) error
 }
 
+// Decisions are decisions of the operator about a rollout that began before.
+type Decisions struct {
+	Resume bool // continue although it paused
+	// Approve and Reject are the names of approval gates for which it waits. Silent means that the operator must not be
+	// asked while it runs.
+	Approve, Reject []string
+	Silent          bool
+}
+
 // performed is a rollout in progress.
 type performed struct {
 	Rollout
 	cr    *cli.TargetSet
+	rules rollout.Strategy // as declared
 	mutex sync.Mutex
 	last  map[string]round.Outcome // of the last task of each target, without successful checks
 	// failed are the outcomes of tasks that failed on a target with contact, except rollbacks.

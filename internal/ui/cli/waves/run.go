@@ -39,9 +39,14 @@ func (r Rollout) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Refuse("Remove the file to begin a new rollout: rm "+file, fmt.Sprintf("cannot read %s: %v", file, err))
 	}
-	order := push.Order{Strategy: strategy, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
+	adapted, why := push.Adapt(strategy)
+	if why != "" {
+		return refused(r.Strategy, why)
+	}
+	order := push.Order{Strategy: adapted, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
 		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Labels: r.Targets.Labels(),
-		Parallel: r.Targets.Options.Parallel, Resume: r.Resume}
+		Parallel: r.Targets.Options.Parallel, Resume: r.Resume, Operator: r.Targets.Session.User(),
+		Asks: r.asks(), Answers: r.answers()}
 	if !r.IgnoreWindows {
 		order.Windows = r.Targets.Windows()
 	}
@@ -49,8 +54,8 @@ func (r Rollout) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &performed{Rollout: r, cr: r.Targets, last: map[string]round.Outcome{}, failed: map[string]round.Outcome{},
-		closed: map[string]bool{}}
+	p := &performed{Rollout: r, cr: r.Targets, rules: strategy, last: map[string]round.Outcome{},
+		failed: map[string]round.Outcome{}, closed: map[string]bool{}}
 	return p.run(ctx, m, log)
 }
 
@@ -78,9 +83,6 @@ func (r Rollout) strategy() (rollout.Strategy, error) {
 		return s, cli.Misused(cli.Refuse("Use one of: "+strings.Join(slices.Sorted(slices.Values(names)), ", "),
 			fmt.Sprintf("cannot find the strategy %q: no rollout block of the repository has this name", r.Strategy)))
 	}
-	if slices.ContainsFunc(s.Waves, func(w rollout.WaveRule) bool { return len(w.Gates) > 0 }) {
-		return s, refused(r.Strategy, "it has gates")
-	}
 	return s, nil
 }
 
@@ -95,11 +97,14 @@ func (r Rollout) begin(ctx context.Context, log *push.Log, o push.Order) (*push.
 	if push.Continues(o, log.Records) {
 		r.Targets.Session.Printf("Continuing the rollout of %s.\n", o.Cause)
 		m.Fold(log.Records)
-		return m, nil
+		return m, r.fits(m.Rollout())
 	}
 	if o.Resume {
 		return nil, cli.Refuse("Omit --resume: a new rollout begins",
 			"cannot resume: there is no paused rollout of this content with this strategy and these targets")
+	}
+	if err := r.fits(nil); err != nil {
+		return nil, err
 	}
 	if err := r.Ask(ctx, fmt.Sprintf("Apply these plans in waves, with the strategy %s?", o.Strategy.Name)); err != nil {
 		return nil, err
@@ -114,7 +119,7 @@ func (p *performed) run(ctx context.Context, m *push.Machine, log *push.Log) err
 	defer release()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	d := push.Driver{Machine: m, Store: log.Append, Do: p.do, Now: p.cr.Session.App.Now, Tick: tick.C,
+	d := push.Driver{Machine: m, Store: log.Append, Do: p.do, Ask: p.asker(), Now: p.cr.Session.App.Now, Tick: tick.C,
 		Interrupts: interrupts, Observe: func(e rollout.Event) { show(p.cr.Session, m.Rollout(), e) }}
 	err := d.Run(ctx)
 	if err != nil && !errors.Is(err, push.ErrInterrupted) {
@@ -124,5 +129,5 @@ func (p *performed) run(ctx context.Context, m *push.Machine, log *push.Log) err
 		return cli.Refuse("Wait until the window opens\nOr change the targets now: add --ignore-windows REASON",
 			"cannot begin the rollout: "+why)
 	}
-	return p.finish(m.Rollout(), err != nil)
+	return p.finish(m, err != nil)
 }

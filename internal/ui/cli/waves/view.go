@@ -16,15 +16,19 @@ type RolloutEventDoc struct {
 	Event  string `json:"event"`  // created, granted, ready, failed, …
 	Wave   string `json:"wave,omitempty"`
 	Target string `json:"target,omitempty"`
-	Why    string `json:"why,omitempty"`
-	Phase  string `json:"phase,omitempty"` // of the rollout, at its end
+	Gate   string `json:"gate,omitempty"`
+	// Verdict of the gate: pass, fail, error or none.
+	Verdict string `json:"verdict,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Phase   string `json:"phase,omitempty"` // of the rollout, at its end
 }
 
 // show shows an event of a rollout.
 func show(s *cli.Session, r *rollout.Rollout, e rollout.Event) {
 	if s.JSON {
 		s.LineDocument(RolloutEventDoc{Format: "fettle.rolloutevent/1", Time: e.At, Event: string(e.Kind),
-			Wave: waveOf(r, e), Target: string(e.Target), Why: e.Why, Phase: string(e.Phase)})
+			Wave: waveOf(r, e), Target: string(e.Target), Gate: e.Gate,
+			Verdict: string(e.Verdict), Why: e.Why, Phase: string(e.Phase)})
 		return
 	}
 	if text := textOf(r, e); text != "" {
@@ -65,6 +69,15 @@ func textOf(r *rollout.Rollout, e rollout.Event) string {
 			return fmt.Sprintf("wave %s: ready; it is observed for %s", r.Plan.Waves[e.Wave].Name,
 				time.Duration(bake)*time.Second)
 		}
+	case rollout.Measured:
+		verdict := string(e.Verdict)
+		if e.Verdict == rollout.None {
+			verdict = "no verdict yet"
+		}
+		return fmt.Sprintf("gate %s: %s%s", e.Gate, verdict, because)
+	case rollout.Approved, rollout.Rejected, rollout.Expired:
+		return fmt.Sprintf("gate %s: %s%s", e.Gate, map[rollout.Kind]string{rollout.Approved: "approved by " + e.By,
+			rollout.Rejected: "rejected by " + e.By, rollout.Expired: "the approval has expired"}[e.Kind], because)
 	case rollout.Unsettled:
 		return fmt.Sprintf("wave %s: no longer ready", r.Plan.Waves[e.Wave].Name)
 	case rollout.Breached:
