@@ -1,6 +1,10 @@
 package rollout
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // advance ends the current wave when all its conditions hold, after its bake time.
 func (t *turn) advance(r *Rollout) {
@@ -104,10 +108,39 @@ func (t *turn) complete(r *Rollout) {
 			Why: "no member is ready, and a rollout without a ready member is not complete"})
 		return
 	}
-	end := Event{Kind: Ended, Phase: Completed}
+	end := Event{Kind: Ended, Phase: Completed, Unproved: unproved(t, r)}
 	if n := r.count(allWaves, MemberPending, MemberGranted, MemberFailed, MemberSilent, MemberSkipped); n > 0 {
 		end.Phase, end.Why = WithExceptions, fmt.Sprintf("%d targets do not have the change or are not ready", n)
 	}
+	if len(end.Unproved) > 0 {
+		end.Why = unprovedText(end.Why, end.Unproved)
+	}
 	t.add(r, end)
-	owing{t}.left(r)
+	owing{t}.left(r, end.Unproved)
+}
+
+// unproved returns the changes of a rollout that no ready member has: all members that needed them had no contact,
+// failed, or left because a commit replaced the content.
+func unproved(t *turn, r *Rollout) (out []Change) {
+	for _, c := range r.Plan.Changes {
+		if !slices.ContainsFunc(t.ids(r), func(id ID) bool {
+			return r.Members[id].State == MemberReady && t.w.Has(id, c.Part) == c.Digest
+		}) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// unprovedText adds the parts that a rollout does not make stable to the reason of its end.
+func unprovedText(why string, unproved []Change) string {
+	parts := make([]string, len(unproved))
+	for i, c := range unproved {
+		parts[i] = c.Part
+	}
+	text := "no ready target has its content of " + strings.Join(slices.Compact(parts), ", ") + ", so this is not stable"
+	if why != "" {
+		text = why + "; " + text
+	}
+	return text
 }

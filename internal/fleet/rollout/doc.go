@@ -35,7 +35,9 @@
 // The next wave begins when each member of the current wave has a result, enough of them are ready, and the
 // bake time is over. Each gate of the wave must also pass after the begin of the bake time. A target that begins to
 // need the change later joins the last wave. If the last wave has begun, the target waits for the end of the rollout.
-// After the end, the content is stable: targets may have it at any time.
+// After the end, the content is stable: targets may have it at any time. A part that no ready member has does not
+// become stable, for example because its targets had no contact, or a newer commit reverts it. Targets that still need
+// it get it in a new rollout.
 //
 // # Targets that catch up
 //

@@ -67,6 +67,8 @@ type Event struct {
 	Lost     bool     `json:"lost,omitempty"` // see Member.Lost
 	Reaction Reaction `json:"reaction,omitempty"`
 	Phase    Phase    `json:"phase,omitempty"`
+	// Unproved are the changes of a complete rollout that do not become stable, because no ready member has them.
+	Unproved []Change `json:"unproved,omitempty"`
 
 	Gate    string  `json:"gate,omitempty"` // of the wave
 	Verdict Verdict `json:"verdict,omitempty"`

@@ -81,20 +81,28 @@ func (s *State) end(r *Rollout, e Event) {
 	r.Phase, r.Why = e.Phase, e.Why
 	switch e.Phase {
 	case Completed, WithExceptions:
-		for _, c := range r.Plan.Changes {
-			if s.stable[r.Plan.Lane] == nil {
-				s.stable[r.Plan.Lane] = map[string]string{}
-			}
-			if c.Digest == "" {
-				continue // other targets can have the part still
-			}
-			s.stable[r.Plan.Lane][c.Part] = c.Digest
-		}
-		s.unhold(r)
+		stabilize(s, r, e.Unproved)
 	case Aborted:
 		s.hold(r)
 	}
 	r.released, r.grants = false, nil // snapshots contain ended rollouts without them
+}
+
+// stabilize makes the changes of a complete rollout stable that are proved. The removal of a part does not change which
+// content is stable, because other targets can have the part still.
+func stabilize(s *State, r *Rollout, unproved []Change) {
+	if s.stable[r.Plan.Lane] == nil {
+		s.stable[r.Plan.Lane] = map[string]string{}
+	}
+	for _, c := range r.Plan.Changes {
+		if slices.Contains(unproved, c) {
+			continue
+		}
+		if c.Digest != "" {
+			s.stable[r.Plan.Lane][c.Part] = c.Digest
+		}
+		delete(s.held, place{r.Plan.Lane, c})
+	}
 }
 
 // fold applies an event about the whole rollout.

@@ -36,6 +36,7 @@ func (f *fleet) judge(log []rollout.Event) {
 			}
 			f.passed(slices.Concat(f.log, log[:i]), e)
 			f.ended(slices.Concat(f.log, log[:i]), e)
+			f.proven(slices.Concat(f.log, log[:i]), e)
 		}
 	}
 }

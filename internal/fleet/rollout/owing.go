@@ -66,8 +66,8 @@ func (t owing) orders(id ID, target Target, part string) bool {
 	})
 }
 
-// left notes the parts that members of a completed rollout did not get, for example because they had no contact.
-func (t owing) left(r *Rollout) {
+// left notes the stable parts that members of a completed rollout did not get, for example because they had no contact.
+func (t owing) left(r *Rollout, unproved []Change) {
 	all := map[string][]ID{}
 	for _, id := range t.ids(r) {
 		m, target := r.Members[id], t.w.Targets[id]
@@ -75,7 +75,8 @@ func (t owing) left(r *Rollout) {
 			continue
 		}
 		for _, c := range target.Wants {
-			if slices.Contains(target.Missing, c.Part) && r.has(c) && !t.s.IsOwed(id, c.Part) {
+			if slices.Contains(target.Missing, c.Part) && r.has(c) && !slices.Contains(unproved, c) &&
+				!t.s.IsOwed(id, c.Part) {
 				all[c.Part] = append(all[c.Part], id)
 			}
 		}
