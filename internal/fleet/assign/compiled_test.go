@@ -84,7 +84,7 @@ func asJSON(t *testing.T, c assign.Contents) string {
 func TestCompileOfABadTree(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"no directory": {"modules": "a file"},
-		"a bad name":   {"modules/web/a\nb": ""},
+		"equal names":  {"modules/web/a.hcl": "", "modules/web/A.hcl": ""},
 	} {
 		if _, err := assign.Compile(repo.MapTree(files), nil, nil); err == nil {
 			t.Errorf("%s: it is packed", name)

@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // TestUsesOfABundle: uses of one bundle are one module, at the position of the first. Of two needs
@@ -23,14 +24,17 @@ func TestUsesOfABundle(t *testing.T) {
 		{Directory: "services/x"},
 		{Directory: "modules/web/a", Needs: []query.Need{need("db", "availability", true), need("base", "completion", true),
 			need("web/b", "version", false), top}},
-		{Directory: "modules/db"},
-		{Directory: "modules/web/b", Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
+		{Directory: "modules/db", Exported: []source.Exported{{Name: "dbs"}}},
+		{Directory: "modules/web/b", Exported: []source.Exported{{Name: "webs"}}, Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
 		{Directory: "modules/base"},
 	}
 	got := assign.TargetsOf([]query.Target{{Name: "web1", Uses: uses}})["web1"]
 	want := "[{modules/web [{modules/base version true} {modules/db availability false}] []} {modules/db [] []} {modules/base [] []}] []"
 	if text := fmt.Sprint(got.Modules, got.Errors); text != want {
 		t.Errorf("%s\nwant\n%s", text, want)
+	}
+	if e := got.ExportUses; len(e) != 2 || e[0].Name != "dbs" || e[1].Name != "webs" {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -82,3 +82,28 @@ func TestExemption(t *testing.T) {
 		t.Errorf("%d targets of an exemption of all", len(all.Assignments))
 	}
 }
+
+// An exemption in force is for its targets, or for all targets.
+func TestScopeOfExemptions(t *testing.T) {
+	web, all := idOf("web1"), []fleet.TargetID(nil)
+	for _, c := range []struct {
+		targets   []fleet.TargetID
+		selected  string
+		approvals int
+		scope     string
+		web, db   bool
+	}{
+		{[]fleet.TargetID{web}, "web*", 2, "-t web*", true, false},
+		{[]fleet.TargetID{web}, "web*", 1, "-t web*", false, false},
+		{all, "", 2, "all targets", true, true}, {all, "", 0, "all targets", false, false},
+	} {
+		e := assign.Exemption{Targets: c.targets, Select: strings.Fields(c.selected), At: 1000, Seconds: 60}
+		for i := range c.approvals {
+			e, _ = e.ApprovedBy(nameOf(i), 1000)
+		}
+		if e.Scope() != c.scope || e.Exempts(web, 1010) != c.web || e.Exempts(idOf("db1"), 1010) != c.db ||
+			e.Exempts(web, 1060) {
+			t.Errorf("%+v: %q, %t, %t", c, e.Scope(), e.Exempts(web, 1010), e.Exempts(idOf("db1"), 1010))
+		}
+	}
+}

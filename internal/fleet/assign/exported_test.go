@@ -238,3 +238,22 @@ func TestSuspectsExportInVain(t *testing.T) {
 		}
 	}
 }
+
+// Two active targets with one name export nothing: it is not clear which of them has the value.
+func TestExportsOfOneName(t *testing.T) {
+	s := newSharing()
+	s.export("web1", `"a"`)
+	s.export("web3", `"c"`)
+	s.step()
+	if got := s.given("lb1"); got != `web1="a" web3="c" ` {
+		t.Errorf("two names: %s", got)
+	}
+	twin := s.targets[3] // web2
+	twin.Name = "web3"
+	s.fold(assign.Event{Kind: assign.TargetEvent, Key: string(twin.ID), Target: &twin})
+	s.now += 1000
+	s.step()
+	if got := s.given("lb1"); got != `web1="a" ` {
+		t.Errorf("one name: %s", got)
+	}
+}

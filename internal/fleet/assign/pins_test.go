@@ -106,6 +106,13 @@ func TestPermitOfOnePin(t *testing.T) {
 			t.Errorf("%s has the permits %q and %q", a.Name, a.Root.Permit, a.Modules[0].Permit)
 		}
 	}
+	g.push("old", "top=1", "web=0@*")
+	g.pinModule(0, "module", "modules/web", "old")
+	out = g.compute()
+	if len(out.Assignments) != 1 || out.Assignments[0].Root.Permit != "signed" ||
+		out.Assignments[0].Modules[0].Permit != "" {
+		t.Errorf("the permit is for another commit of a module: %+v", out.Assignments)
+	}
 }
 
 // TestPinOfALostRef: while a ref cannot be read, its targets keep the last commit, and an alarm names the problem.
@@ -152,5 +159,29 @@ func TestPinToTheBranch(t *testing.T) {
 	g.pin(1, "main", 0)
 	if out := g.compute(); digestOf(out, assign.TooManyPinned) == "" || commits(out, 1) != nil {
 		t.Errorf("two pins: %+v", out)
+	}
+	g.fold(assign.Event{Kind: assign.PinEvent, Key: nameOf(1)})
+	g.label(5, "a")
+	g.pin(5, "main", 0)
+	if out := g.compute(); digestOf(out, assign.TooManyPinned) == "" || commits(out, 5) != nil {
+		t.Errorf("the pin of a new target: %+v", out)
+	}
+}
+
+// TestPinToAnotherRef: another ref makes a pin a new one, which the limit can block.
+func TestPinToAnotherRef(t *testing.T) {
+	g := newGuarded(t, 5, "top=1", "web=1@*")
+	g.push("fix", "top=2", "web=2@*")
+	g.push("old", "top=3", "web=3@*")
+	g.s.MaxPinned = 2
+	g.pin(0, "fix", 0)
+	g.pin(1, "fix", 0)
+	if out := g.compute(); len(out.Assignments) != 2 {
+		t.Fatalf("%+v", out)
+	}
+	g.s.MaxPinned = 1
+	g.pin(1, "old", 0)
+	if out := g.compute(); digestOf(out, assign.TooManyPinned) == "" || commits(out, 1) != nil {
+		t.Errorf("%+v", out)
 	}
 }

@@ -87,6 +87,10 @@ func TestPlan(t *testing.T) {
 		strings.Contains(why, "unchanged") {
 		t.Errorf("web2: %s", why)
 	}
+	why = strings.Join(out.Why(idOf("web3"), "modules/web"), "\n")
+	if !strings.Contains(why, "it is frozen: lunch") || !strings.Contains(why, "it waits for web1") {
+		t.Errorf("web3: %s", why)
+	}
 }
 
 // The zero value of a grant means that a new target gets no assignment yet.

@@ -113,3 +113,29 @@ func TestReplacementAlarmsStay(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacementBySameContent: a rollback to a commit with the same content holds nothing.
+func TestReplacementBySameContent(t *testing.T) {
+	f := newReplacing("c")
+	f.commit("d", "dcd")
+	f.order("modules/web c d")
+	out := assign.Compute(f.in)
+	if len(out.Alarms) > 0 || len(out.Assignments) != 1 || out.Assignments[0].Modules[0].Revision.Commit != hash("c") {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestHeldModuleOfATarget: a target that has the held content of a module still gets other modules.
+func TestHeldModuleOfATarget(t *testing.T) {
+	f := newReplacing("b")
+	f.commit("d", "dcd")
+	f.head("d")
+	f.gets()
+	f.order("modules/web c a")
+	f.in.Revisions[hash("a")] = assign.Contents{Error: "it does not compile"}
+	f.commit("e", "ece")
+	f.head("e")
+	if got := f.gets(); got != "ece" {
+		t.Error(got)
+	}
+}

@@ -20,7 +20,7 @@ func TestVersionsOf(t *testing.T) {
 	need := func(dir, constraint string) query.Need {
 		return query.Need{Name: dir, Directory: dir, Level: "availability", Version: constraint}
 	}
-	got := assign.VersionsOf([]query.Target{
+	got := assign.VersionsOf([]query.Target{{Name: "empty"},
 		{Name: "a", Uses: []query.Use{
 			{Directory: "modules/web", Version: "2.0.0", Needs: []query.Need{need("modules/db", ">= 1"), need("modules/x", "")}},
 			{Directory: "modules/db/old", Version: "0.9"},
