@@ -45,7 +45,8 @@ func TestUnreadableHistory(t *testing.T) {
 func TestStoppedHub(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	reading := make(chan struct{})
-	h := &content.Histories{Source: func() content.Source { return content.Source{} }, Warn: func(string) {}, Now: time.Now,
+	h := &content.Histories{Now: time.Now, Warn: func(string) {},
+		Source: func() content.Source { return content.Source{} },
 		Client: func(*http.Request) (string, func(string) bool) { return "web1", func(string) bool { return true } },
 		Read: func(ctx context.Context, _ string, _ content.Source, _ string, _ []string) ([]byte, error) {
 			close(reading)
