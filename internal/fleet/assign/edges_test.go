@@ -25,7 +25,8 @@ func TestUsesOfABundle(t *testing.T) {
 		{Directory: "modules/web/a", Needs: []query.Need{need("db", "availability", true), need("base", "completion", true),
 			need("web/b", "version", false), top}},
 		{Directory: "modules/db", Exported: []source.Exported{{Name: "dbs"}}},
-		{Directory: "modules/web/b", Exported: []source.Exported{{Name: "webs"}}, Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
+		{Directory: "modules/web/b", Exported: []source.Exported{{Name: "webs"}},
+			Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
 		{Directory: "modules/base"},
 	}
 	got := assign.TargetsOf([]query.Target{{Name: "web1", Uses: uses}})["web1"]
