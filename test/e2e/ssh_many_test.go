@@ -53,7 +53,8 @@ func TestManyHosts(t *testing.T) {
   path    = "/srv/site/${target.name}"
   content = ""
 }`, 1)
-	d.repo(map[string]string{"fettle.hcl": text})
+	url, asked := d.prometheus()
+	d.repo(map[string]string{"fettle.hcl": text + fmt.Sprintf(gatedStrategy, url)})
 	d.must("git", "init", "-q")
 	d.must("git", "add", "-A")
 	d.must("git", "commit", "-qm", "one")
@@ -104,6 +105,7 @@ func TestManyHosts(t *testing.T) {
 
 	if n == 5 {
 		d.rollOut(ms)
+		d.gates(ms, asked)
 		d.fettle(0, "apply", "-t", "*", "--yes", "--var", "text=two")
 	}
 

@@ -2,8 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,5 +38,59 @@ func (d *desk) rollOut(ms []*machine) {
 	d.says(o, "wave rest: ", "completed", fmt.Sprintf("Applied %d targets: %d changed", len(ms), len(ms)))
 	for _, m := range ms {
 		m.want("good", "cat", "/srv/site/index.html")
+	}
+}
+
+// gatedStrategy has a metric of this process, and an approval.
+const gatedStrategy = `
+rollout "gated" {
+  wave "first" {
+    size = 1
+    metric "load" {
+      url      = %q
+      query    = "up"
+      max      = 1
+      interval = "5s"
+      count    = 2
+    }
+    approval "change board" {
+      need       = 2
+      not_author = true
+    }
+  }
+  wave "rest" {}
+}
+`
+
+// prometheus answers each query with the value 1, and counts them.
+func (d *desk) prometheus() (url string, asked *atomic.Int32) {
+	asked = &atomic.Int32{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"1"]}]}}`)
+	}))
+	d.t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// gates performs a rollout with gates. The command ends when it waits for the operator, and continues later.
+func (d *desk) gates(ms []*machine, asked *atomic.Int32) {
+	d.t.Helper()
+	command := []string{"apply", "-t", "*", "--yes", "--rollout", "gated", "--var", "text=gated"}
+	o := d.fettle(failed, command...)
+	d.says(o, "gate load: pass: the value is 1", `The wave first waits for the approval "change board"`,
+		"A workstation cannot verify users", "the same command with --approve 'change board'")
+	changed := 0
+	for _, m := range ms {
+		if strings.TrimSpace(m.Run(d.t, "cat", "/srv/site/index.html")) == "gated" {
+			changed++
+		}
+	}
+	if n := asked.Load(); changed != 1 || n < 2 {
+		d.t.Errorf("%d hosts have the change after %d queries", changed, n)
+	}
+	d.says(d.fettle(0, append(command, "--approve", "change board")...), "gate change board: approved by ", "completed")
+	for _, m := range ms {
+		m.want("gated", "cat", "/srv/site/index.html")
 	}
 }
