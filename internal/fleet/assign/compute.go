@@ -23,7 +23,8 @@ type decision struct {
 	closed   string      // why its windows allow no change except a return, or ""
 	frozen   string
 	grant    string // the reason that Grant returned
-	waits    bool   // Grant held a part back; want is the rest
+	waits    bool   // Grant held a part back; granted is the rest
+	granted  []fleet.Assigned
 	issued   uint64 // the new generation, or 0
 }
 
@@ -39,6 +40,9 @@ func (d *decision) thought() thought {
 	}
 	if d.want != nil {
 		t.modules = d.want.Modules
+	}
+	if d.waits {
+		t.modules = d.granted
 	}
 	return t
 }
@@ -110,27 +114,58 @@ func Compute(in Input) Output {
 
 // targets sorts the registry, and finds contradictions in it.
 func (c *computation) targets() {
-	names, known := map[string][]fleet.TargetID{}, map[fleet.TargetID]bool{}
-	for _, t := range c.in.Targets {
-		d := &decision{target: t}
-		if was, ok := c.in.Previous[t.ID]; ok {
-			d.was = &was
+	// Few large allocations are cheaper than several for each target.
+	n := len(c.in.Targets)
+	all, previous := make([]decision, n), make([]fleet.Assignment, n)
+	c.all = make([]*decision, 0, n)
+	assigned := 0
+	for i := range c.in.Targets {
+		d := &all[i]
+		d.target = c.in.Targets[i]
+		if was, ok := c.in.Previous[d.target.ID]; ok {
+			previous[i] = was
+			d.was = &previous[i]
+			assigned++
 		}
 		c.all = append(c.all, d)
-		known[t.ID] = true
-		if t.Standing == fleet.Active {
+		if d.target.Standing == fleet.Active {
 			c.active++
-			names[t.Name] = append(names[t.Name], t.ID)
 		}
 	}
-	slices.SortFunc(c.all, func(a, b *decision) int { return compareTargets(a.target, b.target) })
+	slices.SortFunc(c.all, func(a, b *decision) int { return compareTargets(&a.target, &b.target) })
+	c.sameNames()
+	if assigned < len(c.in.Previous) {
+		c.unregistered()
+	}
+}
+
+// sameNames finds active targets with the same name.
+func (c *computation) sameNames() {
+	var last *decision
 	for _, d := range c.all {
-		if t := d.target; t.Standing == fleet.Active && len(names[t.Name]) > 1 {
-			d.keep("another active target has the name " + t.Name + ", too")
-			c.alarms.add(SameName, t.ID,
-				"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire",
-				t.Name)
+		if d.target.Standing != fleet.Active {
+			continue
 		}
+		if last != nil && last.target.Name == d.target.Name {
+			c.sameName(last)
+			c.sameName(d)
+		}
+		last = d
+	}
+}
+
+func (c *computation) sameName(d *decision) {
+	d.keep("another active target has the name " + d.target.Name + ", too")
+	c.alarms.add(SameName, d.target.ID,
+		"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire",
+		d.target.Name)
+}
+
+// unregistered finds assignments of targets that are not in the registry.
+func (c *computation) unregistered() {
+	known := map[fleet.TargetID]bool{}
+	for _, d := range c.all {
+		known[d.target.ID] = true
 	}
 	for id, a := range c.in.Previous {
 		if !known[id] && a.Withdrawn == "" {
@@ -169,8 +204,7 @@ func (c *computation) decide(d *decision) {
 			d.want = &want
 			d.closed = c.isClosed(d)
 			if want.Root.Rollout != PinRollout {
-				asked := want
-				d.asked, d.strategy = &asked, c.strategy(d)
+				d.asked, d.strategy = d.want, c.strategy(d)
 				if why := spreads(c.replacements, want, d.was); why != "" {
 					d.keep(why)
 				}
@@ -184,7 +218,11 @@ func (c *computation) decide(d *decision) {
 	if d.frozen != "" && d.kept == "" && d.was != nil && d.was.Withdrawn == "" {
 		d.keep("it is frozen: " + d.frozen)
 	}
-	d.want.Frozen = d.frozen
+	if d.frozen != "" {
+		frozen := *d.want // not asked
+		frozen.Frozen = d.frozen
+		d.want = &frozen
+	}
 }
 
 // isClosed returns the reason why the windows of a target allow no change now, or "". The first assignment of a
@@ -203,7 +241,7 @@ func (c *computation) isClosed(d *decision) string {
 // outside returns the assignment of a target whose windows are closed. A grant without windows is a
 // return to earlier content, which does not wait.
 func (d *decision) outside(give fleet.Assignment) fleet.Assignment {
-	if d.closed == "" || len(give.Windows) == 0 && len(d.want.Windows) > 0 {
+	if len(give.Windows) == 0 && len(d.want.Windows) > 0 {
 		return give
 	}
 	same := *d.was
@@ -231,11 +269,14 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 		if give, d.grant = c.grant(d.was, give); give.Target == "" {
 			return fleet.Assignment{}, false
 		}
-		if kept := d.outside(give); !kept.Same(give) {
-			give, d.grant = kept, "" // the window is the reason
+		if d.closed != "" {
+			if kept := d.outside(give); !kept.Same(give) {
+				give, d.grant = kept, "" // the window is the reason
+			}
 		}
-		d.waits = !give.Same(*d.want)
-		d.want = &give
+		if d.waits = !give.Same(*d.want); d.waits {
+			d.granted = give.Modules
+		}
 	}
 	c.explain(d)
 	floor := c.in.MinimumGenerations[d.target.ID]

@@ -19,23 +19,33 @@ func (c *computation) readPins() {
 			c.pinsOf[id] = append(c.pinsOf[id], p)
 		}
 	}
-	here := map[fleet.TargetID]bool{}
+	c.in.eachPin(add)
 	for _, d := range c.all {
-		if d.target.Standing != fleet.Active {
+		if len(c.pinsOf[d.target.ID]) > 0 {
+			c.settlePins(d)
+		}
+	}
+}
+
+// eachPin calls f for all pins of active targets, which need not be in force.
+func (in Input) eachPin(f func(fleet.TargetID, fleet.Pin)) {
+	active := map[fleet.TargetID]bool{}
+	for i := range in.Targets {
+		t := &in.Targets[i]
+		if t.Standing != fleet.Active {
 			continue
 		}
-		here[d.target.ID] = true
-		if d.target.Pin != nil {
-			add(d.target.ID, *d.target.Pin)
+		if len(in.Pins) > 0 {
+			active[t.ID] = true
+		}
+		if t.Pin != nil {
+			f(t.ID, *t.Pin)
 		}
 	}
-	for _, p := range c.in.Pins {
-		if here[p.Target] {
-			add(p.Target, p.Pin)
+	for _, p := range in.Pins {
+		if active[p.Target] {
+			f(p.Target, p.Pin)
 		}
-	}
-	for _, d := range c.all {
-		c.settlePins(d)
 	}
 }
 

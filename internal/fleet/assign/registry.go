@@ -17,11 +17,11 @@ type registry struct {
 }
 
 func newRegistry(all []fleet.Target) registry {
-	slices.SortFunc(all, compareTargets)
+	slices.SortFunc(all, func(a, b fleet.Target) int { return compareTargets(&a, &b) })
 	return registry{all, EnrolledDigest(all)}
 }
 
-func compareTargets(a, b fleet.Target) int {
+func compareTargets(a, b *fleet.Target) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 

@@ -20,20 +20,17 @@ func (in Input) enrolled() string {
 // Contents for other enrolled targets. Until they are compiled, Compute changes no target that
 // follows them.
 func Needed(in Input) []string {
-	c := &computation{in: in, digest: in.enrolled(), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
-	c.targets()
-	c.readPins()
-	refs := []string{in.Branch}
-	for _, pins := range c.pinsOf {
-		for _, p := range pins {
+	digest, refs := in.enrolled(), []string{in.Branch}
+	in.eachPin(func(_ fleet.TargetID, p fleet.Pin) {
+		if p.Until == 0 || in.Now < p.Until {
 			refs = append(refs, p.Ref)
 		}
-	}
+	})
 	var out []string
 	for _, ref := range refs {
 		commit := in.Refs[ref].Commit
 		got, ok := in.Revisions[commit]
-		if commit != "" && (!ok || got.Error == "" && got.Enrolled != c.digest) {
+		if commit != "" && (!ok || got.Error == "" && got.Enrolled != digest) {
 			out = append(out, commit)
 		}
 	}
