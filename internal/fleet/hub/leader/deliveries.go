@@ -15,7 +15,7 @@ import (
 const (
 	rolloutInterval = 2 * time.Second
 	gatherTime      = 250 * time.Millisecond
-	costFactor      = 20
+	costFactor      = 40
 )
 
 // wait returns the time from a report to the decision. Further reports arrive meanwhile.
