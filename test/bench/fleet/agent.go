@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"hash/maphash"
+	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -88,7 +89,7 @@ func (n *node) told(s fleet.Status) {
 		return
 	}
 	for _, m := range s.Modules {
-		if m.State != fleet.ModuleReady || m.Module == changing && m.Commit != w.Commit {
+		if m.State != fleet.ModuleReady || slices.Contains(w.Changes, path.Base(m.Module)) && m.Commit != w.Commit {
 			return
 		}
 	}

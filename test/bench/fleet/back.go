@@ -135,7 +135,7 @@ func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r re
 	if err := errors.Join(err, do()); err != nil {
 		return r, err
 	}
-	if err := b.swarm.want(ctx, name, b.modules); err != nil {
+	if err := b.swarm.want(ctx, name, b.site.changes, b.modules); err != nil {
 		return r, err
 	}
 	began := time.Now()

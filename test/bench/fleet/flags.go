@@ -17,6 +17,7 @@ type settings struct {
 	fettle, date, out string
 	agents            []int
 	modules, rounds   int
+	concurrent        int
 	rest              time.Duration
 	patience, most    time.Duration
 	limits, careful   bool
@@ -39,6 +40,7 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&agents, "agents", "1000,5000,10000", "numbers of agents")
 	f.IntVar(&s.modules, "modules", 50, "modules that each agent has")
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
+	f.IntVar(&s.concurrent, "concurrent", 100, "rollouts at the same time, at most 100; 0 skips this part")
 	f.IntVar(&s.attackers, "attackers", 1500, "connections of attackers while agents reconnect; 0 skips this part")
 	f.IntVar(&s.descriptors, "descriptors", 0, "how many files the hub may open; 0 is as many as allowed")
 	f.DurationVar(&s.rest, "rest", 150*time.Second,
@@ -63,6 +65,9 @@ func parseFlags(args []string) (settings, error) {
 	}
 	if s.modules < 1 || s.modules > 1000 || s.rounds < 1 {
 		return s, errors.New("cannot measure nothing: give 1 or more to -modules (at most 1000) and to -rounds")
+	}
+	if s.concurrent < 0 || s.concurrent > 100 {
+		return s, errors.New("cannot use this number of rollouts: give at most 100 to -concurrent")
 	}
 	var err error
 	s.fettle, err = filepath.Abs(s.fettle)

@@ -29,6 +29,9 @@ type result struct {
 	commits    []commit
 	waves      commit           // in waves without waiting times
 	careful    commit           // with the default strategy
+	groups     int              // of agents with a module of their own
+	together   commit           // of the modules of all groups, at once
+	concurrent commit           // of the same modules, in one rollout for each group
 	disk       map[string]int64 // by part, bytes
 	met        contact          // the first connections
 	again      contact          // after kill -9 and a start
@@ -67,13 +70,14 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 	b := &bench{settings: s, n: n, base: base, out: result{n: n, modules: s.modules}}
 	switch {
 	case s.onlyCommits:
-		err = b.run(ctx, b.push, b.rollOut, b.once)
+		err = b.run(ctx, b.push, b.rollOut, b.concurrently, b.once)
 		return b.out, errors.Join(err, os.RemoveAll(base))
 	case s.limits:
 		err = b.limits(ctx)
 	}
 	if err == nil {
-		err = b.run(ctx, b.save, b.push, b.rollOut, b.atRest, b.weigh, b.restart, b.besiege, b.lose, b.restore, b.once)
+		err = b.run(ctx, b.save, b.push, b.rollOut, b.atRest, b.weigh, b.restart, b.besiege, b.lose, b.restore,
+			b.concurrently, b.once)
 	}
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
@@ -152,7 +156,7 @@ func (b *bench) enrol(ctx context.Context) (err error) {
 
 // first connects all agents, which get their first assignment.
 func (b *bench) first(ctx context.Context, commit string) error {
-	if err := b.swarm.want(ctx, commit, b.modules); err != nil {
+	if err := b.swarm.want(ctx, commit, b.site.changes, b.modules); err != nil {
 		return err
 	}
 	before, err := b.hub.cpu()
@@ -276,7 +280,7 @@ func (b *bench) pushOne(ctx context.Context, text string, end step) (c commit, e
 	if err != nil {
 		return c, err
 	}
-	if err := b.swarm.want(ctx, name, b.modules); err != nil {
+	if err := b.swarm.want(ctx, name, b.site.changes, b.modules); err != nil {
 		return c, err
 	}
 	began := time.Now()
@@ -305,55 +309,80 @@ func (b *bench) pushOne(ctx context.Context, text string, end step) (c commit, e
 // rollOut measures commits with other strategies. The commit that selects a strategy is rolled out with the previous
 // one, so the last commit measures careful.
 func (b *bench) rollOut(ctx context.Context) (err error) {
-	if _, err := b.roll(ctx, waves, "use waves"); err != nil {
+	if _, err := b.roll(ctx, waves, "use waves", 1); err != nil {
 		return err
 	}
-	if b.out.waves, err = b.roll(ctx, waves, "in waves"); err != nil {
+	if b.out.waves, err = b.roll(ctx, waves, "in waves", 1); err != nil {
 		return err
 	}
 	if !b.careful {
-		_, err = b.roll(ctx, atOnce, "use no waves")
+		_, err = b.roll(ctx, atOnce, "use no waves", 1)
 		return err
 	}
-	if _, err = b.roll(ctx, careful, "use careful"); err == nil {
-		b.out.careful, err = b.roll(ctx, atOnce, "carefully, use no waves")
+	if _, err = b.roll(ctx, careful, "use careful", 1); err == nil {
+		b.out.careful, err = b.roll(ctx, atOnce, "carefully, use no waves", 1)
 	}
 	return err
 }
 
-// roll measures a commit with a strategy, until its rollout is complete.
-func (b *bench) roll(ctx context.Context, strategy, text string) (c commit, err error) {
+// concurrently measures one commit that changes a module of each group of agents: at once, and in a rollout for each
+// group. All rollouts are open at the same time. It is the last measurement, because the groups remain.
+func (b *bench) concurrently(ctx context.Context) (err error) {
+	if b.concurrent == 0 {
+		return nil
+	}
+	b.out.groups, b.modules = min(b.concurrent, b.n), b.modules+1
+	change := func(strategy, text string, rollouts int) (c commit) {
+		if b.site.form(b.out.groups, strategy); err == nil {
+			c, err = b.roll(ctx, atOnce, text, rollouts)
+		}
+		return c
+	}
+	change(atOnce, "add groups", 0)
+	b.out.together = change(atOnce, "change groups", 0)
+	change(waves, "use waves of groups", b.out.groups)
+	b.out.concurrent = change(waves, "change groups in waves", b.out.groups)
+	return err
+}
+
+// roll measures a commit with a strategy, until its rollouts are complete.
+func (b *bench) roll(ctx context.Context, strategy, text string, rollouts int) (c commit, err error) {
 	if err := pause(ctx, content.MinEvery); err != nil {
 		return c, err
 	}
 	if err := b.site.top(strategy); err != nil {
 		return c, err
 	}
-	c, err = b.pushOne(ctx, text, func(ctx context.Context) error { return b.ended(ctx, text) })
+	c, err = b.pushOne(ctx, text, func(ctx context.Context) error { return b.ended(ctx, text, rollouts) })
 	b.say("%s: a commit reached the first agent after %s and all after %s; the hub was done after %s, with %s of CPU time",
 		text, c.first, c.last, c.known, c.cpu)
 	return c, err
 }
 
-// ended waits for the end of the rollout of a commit, which all agents have followed.
-func (b *bench) ended(ctx context.Context, text string) error {
-	var newest document.Rollout
-	err := await(ctx, "the end of the rollout", func() bool {
+// ended waits for the end of the rollouts of a commit, which all agents have followed.
+func (b *bench) ended(ctx context.Context, text string, count int) error {
+	var all []document.Rollout
+	err := await(ctx, "the end of the rollouts", func() bool {
 		began := time.Now()
 		page, err := client.Get(ctx, b.hub.ask, route.Rollouts())
-		if err == nil && len(page.Rollouts) > 0 {
-			newest = page.Rollouts[0]
-		}
-		if strings.HasSuffix(newest.Cause, ": "+text) && rollout.Phase(newest.Phase).Final() {
+		all = slices.DeleteFunc(page.Rollouts, func(r document.Rollout) bool {
+			return !strings.HasSuffix(r.Cause, ": "+text) || !rollout.Phase(r.Phase).Final()
+		})
+		if err == nil && len(all) == count {
 			return true
 		}
 		_ = pause(ctx, 9*time.Since(began)) // each request costs the hub CPU time
 		return false
 	})
-	if err == nil && newest.Phase != string(rollout.Completed) {
-		err = fmt.Errorf("the rollout %s is %s: %s", newest.ID, newest.Phase, newest.Why)
+	if err != nil {
+		return fmt.Errorf("%w; %d of %d have ended", err, len(all), count)
 	}
-	return err
+	for _, r := range all {
+		if r.Phase != string(rollout.Completed) {
+			return fmt.Errorf("the rollout %s is %s: %s", r.ID, r.Phase, r.Why)
+		}
+	}
+	return nil
 }
 
 // weigh reads the disk usage of the idle hub, after temporary files are removed.

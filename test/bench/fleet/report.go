@@ -27,7 +27,8 @@ send nothing, and half begin a handshake and do not end it. The attack has %d co
 Commits reach all agents at once, except for the measurement of rollouts. It uses three waves like the strategy
 *careful*: one agent, a tenth, and the rest with at most a quarter at the same time. Without waiting times, the
 difference from a commit for all agents at once is the cost of the decisions. The CPU time counts until the rollout
-is complete.
+is complete. For the measurement of concurrent rollouts, the agents form up to 100 groups. Each group has a module and a
+strategy of its own, and a commit changes the modules of all groups.
 
 At the end the hub is killed, and its data is deleted except its settings, keys and fleet CA.
 Then it is killed again, and its directory is restored from a backup that is older than all commits.
@@ -98,6 +99,12 @@ func waveRows() []row {
 		{"with the strategy careful, until the last agent has applied it, s", "",
 			func(r result) string { return seconds(r.careful.last) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.careful.cpu) }},
+		{"**in a separate rollout for each group of agents, all at the same time**, s", "",
+			func(r result) string { return seconds(r.concurrent.last) }},
+		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.concurrent.cpu) }},
+		{"this CPU compared with the same commit for all agents at once, %", "", func(r result) string {
+			return fmt.Sprintf("%.0f", 100*r.concurrent.cpu.Seconds()/max(r.together.cpu.Seconds(), 0.01))
+		}},
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 // Wanted is the expected state of a round.
 type Wanted struct {
 	Commit  string
+	Changes []string // names of the modules that have this commit
 	Modules int
 	Begun   time.Time
 }

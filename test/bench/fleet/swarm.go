@@ -155,8 +155,8 @@ func (s *swarm) start(ctx context.Context) error { return s.each(ctx, "Start", t
 func (s *swarm) begin(ctx context.Context) error { return s.each(ctx, "Watch", time.Now()) }
 
 // want begins a round.
-func (s *swarm) want(ctx context.Context, commit string, modules int) error {
-	return s.each(ctx, "Want", Wanted{commit, modules, time.Now()})
+func (s *swarm) want(ctx context.Context, commit string, changes []string, modules int) error {
+	return s.each(ctx, "Want", Wanted{commit, changes, modules, time.Now()})
 }
 
 // count adds up what the processes count.
