@@ -60,6 +60,12 @@ func TestWithdrawHub(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"db1", "db2", "db3", "db4"} { // the revocations of this hub stay as they are
+		i := s.enrolled(s.host(), name)
+		if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Revoked, "ada", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 2 {
 		if err := s.registrar.Withdraw(t.Context(), "hub2", signerOf(t, other.hub), "ada", "stolen"); err != nil {
 			t.Fatal(err)
