@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/lang/query"
@@ -74,12 +75,14 @@ func TestTarget(t *testing.T) {
 func TestResync(t *testing.T) {
 	for _, c := range []struct {
 		online, offline, away, never int
+		back                         int // of the online targets that were away before
 		age                          int64
 		want                         bool
 	}{
 		{online: 949, offline: 51, want: true}, {online: 950, offline: 50}, {online: 94, offline: 6, age: 89, want: true},
 		{online: 94, offline: 6, age: 90}, {online: 1, never: 9}, {never: 9}, {offline: 1, want: true},
-		{online: 2, away: 1}, {online: 2, offline: 1, want: true}, {online: 2, away: 2, offline: 1, want: true}, {away: 3},
+		{online: 2, away: 1}, {online: 95, back: 95, offline: 5},
+		{online: 2, offline: 1, want: true}, {online: 2, away: 2, offline: 1, want: true}, {away: 3},
 	} {
 		f := Fleet{Now: 1000 + c.age, Up: 1000, Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{}}
 		var all []assign.Desired
@@ -90,7 +93,7 @@ func TestResync(t *testing.T) {
 			if i < c.online+c.offline+c.away {
 				f.Targets[id] = document.Target{Connected: i < c.online, Contact: 1}
 			}
-			if i >= c.online+c.offline {
+			if i < c.back || i >= c.online+c.offline && i < c.online+c.offline+c.away {
 				s.Fold(rollout.Event{Kind: rollout.Away, Target: id})
 			}
 		}
@@ -98,6 +101,31 @@ func TestResync(t *testing.T) {
 		if w.Resync != c.want || w.usable || w.Up != 1000 || len(w.Targets) != len(all) {
 			t.Errorf("%+v: %v", c, w.Resync)
 		}
+	}
+}
+
+// TestUsableHead: the head of the branch is usable if any target can have it.
+func TestUsableHead(t *testing.T) {
+	want := assignment(one)
+	for name, c := range map[string]struct {
+		all  []assign.Desired
+		want bool
+	}{"no target": {nil, false}, "the first": {[]assign.Desired{{Want: want}, {}}, true},
+		"the last": {[]assign.Desired{{}, {Want: want}}, true}, "errors": {[]assign.Desired{{}, {}}, false}} {
+		if got := (Fleet{Observed: &Observed{}}).world(c.all, rollout.NewState()).usable; got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestWavesByName: a wave selects targets by their names.
+func TestWavesByName(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.head.Head.Strategies[0].Waves[0] = query.StrategyWave{Name: "first", Selected: []string{"t2", "gone"},
+		MaxUnavailable: "1"}
+	s.turn(one)
+	if s.was["t2"] == nil || len(s.was) != 1 {
+		t.Errorf("%q", s.contents())
 	}
 }
 

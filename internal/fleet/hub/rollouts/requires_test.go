@@ -66,6 +66,38 @@ func TestTurnsVersions(t *testing.T) {
 	}
 }
 
+// TestTurnsVersionsOfHeldContent: a change waits as long as the content that it needs is held.
+func TestTurnsVersionsOfHeldContent(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.versioned()
+	const first = "top=t1@c1 modules/db=d1@c1 modules/web=w2@c1"
+	turns := func(head string, n int) {
+		for range n {
+			s.turn(head)
+		}
+		if got := s.contents(); !slices.Equal(got, []string{first}) {
+			t.Fatalf("with the head %s: %q, because of %v", head, got, s.why)
+		}
+	}
+	turns(first, 20)
+	s.bad = "d2"
+	turns("top=t1@c1 modules/db=d2@c2 modules/web=w2@c1", 20)
+	turns("top=t1@c1 modules/db=d2@c3 modules/web=w3@c3", 5)
+	if got := phases(s.hub); got != "r2 rolled-back, r1 completed" {
+		t.Errorf("a rollout of the change begins: %s", got)
+	}
+	if why := s.why["t1"]; !strings.Contains(why, "web needs db >= 2") {
+		t.Error(why)
+	}
+	const fits = "top=t1@c1 modules/db=d3@c4 modules/web=w3@c4"
+	for range 20 {
+		s.turn(fits)
+	}
+	if got := s.contents(); !slices.Equal(got, []string{fits}) {
+		t.Errorf("%q, because of %v", got, s.why)
+	}
+}
+
 // TestRequirements: which changes require which others.
 func TestRequirements(t *testing.T) {
 	s := newSite(t, hubOf(t, bustest.NewStore()))

@@ -6,6 +6,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/window"
 )
 
@@ -20,7 +21,7 @@ func TestOpenFor(t *testing.T) {
 	local := daily(window.TargetZone) // targets share the list
 	windows := map[fleet.TargetID][]window.Window{"always": nil, "utc": daily("UTC"), "berlin": local, "kolkata": local,
 		"lost": daily(window.TargetZone), "moved": daily("UTC"), "broken": {{Name: "x", Schedule: "?", Seconds: hour}}}
-	f := Fleet{Targets: map[fleet.TargetID]document.Target{"berlin": {Zone: "Europe/Berlin"},
+	f := Fleet{Observed: &Observed{}, Targets: map[fleet.TargetID]document.Target{"berlin": {Zone: "Europe/Berlin"},
 		"kolkata": {Zone: "Asia/Kolkata"}, "moved": {Zone: "Europe/Berlin"}}}
 	all := []assign.Desired{{Target: fleet.Target{ID: "pinned"}}}
 	if f.openFor(all) != nil || f.openFor(append(all, assign.Desired{Want: &fleet.Assignment{}})) != nil {
@@ -29,7 +30,7 @@ func TestOpenFor(t *testing.T) {
 	for id, list := range windows {
 		all = append(all, assign.Desired{Target: fleet.Target{ID: id}, Want: &fleet.Assignment{Windows: list}})
 	}
-	open := f.openFor(all)
+	open := f.world(all, rollout.NewState()).OpenFor
 	for _, c := range []struct {
 		id               fleet.TargetID
 		from, to, enough int64 // hours
