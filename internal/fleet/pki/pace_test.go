@@ -57,8 +57,10 @@ func TestRevocationsFlood(t *testing.T) {
 		}
 	}
 	trust := trustOf(t, s.hub, nil)
-	for what, c := range map[string]*x509.Certificate{"an issuer": issuerOf(t, s.hub).Certificate(),
-		"a signer": signerOf(t, s.hub), "a hub": leafOf(t, s.hub)} {
+	services, _ := servicesOf(t, s.authority)
+	for what, c := range map[string]*x509.Certificate{"an issuer of services": services,
+		"an issuer": issuerOf(t, s.hub).Certificate(),
+		"a signer":  signerOf(t, s.hub), "a hub": leafOf(t, s.hub)} {
 		if _, err := trust.TargetOf(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}, start()); err == nil {
 			t.Errorf("%s is a target on the bus", what)
 		}

@@ -291,3 +291,22 @@ func TestServiceNames(t *testing.T) {
 		}
 	}
 }
+
+// A certificate of a service begins a while before it is made, and never before the certificate of its issuer.
+func TestServiceTimes(t *testing.T) {
+	s, _ := newServices(t)
+	parent, err := s.Certificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]time.Time{-pki.Backdate / 2: parent.NotBefore, 0: parent.NotBefore,
+		time.Hour: parent.NotBefore.Add(time.Hour)} {
+		c, err := s.Issue(curveKey(t).Public(), []string{"web3.example.org"}, servicesNow.Add(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.NotBefore.Equal(want) {
+			t.Errorf("%s after the issuer: it begins at %s instead of %s", after, c.NotBefore, want)
+		}
+	}
+}

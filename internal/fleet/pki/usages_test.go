@@ -57,7 +57,7 @@ func TestUsagesOfKinds(t *testing.T) {
 			parent, key = issuer.cert, issuer.key
 		}
 		for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth,
-			x509.ExtKeyUsageCodeSigning} {
+			x509.ExtKeyUsageCodeSigning, x509.ExtKeyUsageEmailProtection} {
 			c := signedAs(t, kind, parent, key, usage)
 			_, err := trust.Verify([]*x509.Certificate{c, issuer.cert}, rulesNow, kind)
 			if (err == nil) != (usage == right) {
