@@ -33,6 +33,7 @@ type wave struct {
 	members int           // including the waves before
 	atOnce  int           // targets that may be unavailable because of the change
 	settle  time.Duration // for which the targets of the wave must have been ready
+	least   int           // number of members of the wave and the waves before, if some of them joined later
 }
 
 // record is what the judge knows about a target.
@@ -148,8 +149,8 @@ func (j *judge) granted(a *agent, c *spreadOf, n int) {
 	}
 	for c.wave+1 < len(j.waves) && len(c.had) >= j.waves[c.wave].members {
 		w := j.waves[c.wave]
-		if ready := j.readyWith(n, w.settle); ready < w.members*95/100 && !j.hasty {
-			j.fault("wave %d of the change %d begins with %d ready targets of %d", c.wave+1, n, ready, w.members)
+		if ready := j.readyWith(n, w.settle); ready < w.least*95/100 && !j.hasty {
+			j.fault("wave %d of the change %d begins with %d ready targets of %d", c.wave+1, n, ready, w.least)
 		}
 		c.wave++
 	}

@@ -123,14 +123,15 @@ func (f *simFleet) discard() {
 }
 
 // carefully begins to judge that targets return to an older change as the strategy careful prescribes. 0 ends it. The
-// rollout has so many members.
+// rollout has so many members. It begins while some of them have no contact, so its early waves can be smaller.
 func (j *judge) carefully(back, members int) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	early := members / 10
-	j.waves = []wave{{1, 1, minReadyTime}, {1 + early, quarter(early), minReadyTime},
-		{members, quarter(members - 1 - early), minReadyTime}}
+	j.waves = []wave{{1, 1, minReadyTime, 1}, {1 + early, quarter(early), minReadyTime, 1 + early},
+		{members, quarter(members - 1 - early), minReadyTime, members}}
 	if j.back = back; back > 0 {
+		j.waves[1].least = 1 + early*4/5
 		delete(j.changes, back)
 	}
 }

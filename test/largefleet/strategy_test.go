@@ -30,7 +30,7 @@ func baked(f *simFleet) {
 	declare(f, "baked", query.StrategyWave{Name: "canary", All: true, Size: "1%", MaxUnavailable: "100%", Bake: 900},
 		query.StrategyWave{Name: "rest", All: true, MaxUnavailable: "25%"})
 	n, first := f.judge.n, f.judge.n/100
-	f.judge.waves = []wave{{first, first, 15 * time.Minute}, {n, quarter(n - first), minReadyTime}}
+	f.judge.waves = []wave{{first, first, 15 * time.Minute, first}, {n, quarter(n - first), minReadyTime, n}}
 }
 
 // byRelease selects a strategy with a wave for each release of the operating system.
@@ -45,6 +45,6 @@ func byRelease(f *simFleet) (trixie, bookworm int) {
 	declare(f, "releases", query.StrategyWave{Name: "trixie", Selected: of["trixie"], MaxUnavailable: "25%"},
 		query.StrategyWave{Name: "bookworm", Selected: of["bookworm"], MaxUnavailable: "25%"})
 	trixie, bookworm = len(of["trixie"]), len(of["bookworm"])
-	f.judge.waves = []wave{{trixie, quarter(trixie), minReadyTime}, {f.judge.n, quarter(bookworm), minReadyTime}}
+	f.judge.waves = []wave{{trixie, quarter(trixie), minReadyTime, trixie}, {f.judge.n, quarter(bookworm), minReadyTime, f.judge.n}}
 	return trixie, bookworm
 }
