@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-	acl apt-utils attr btrfs-progs ca-certificates dbus e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
+	acl apt-utils attr btrfs-progs ca-certificates chromium dbus fonts-dejavu-core e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
 	nftables openssh-client openssh-server openssl prometheus strace systemd-container util-linux xfsprogs zstd
 )
 

@@ -41,7 +41,7 @@ func (f *Fleet) fill(ctx context.Context) error {
 		return err
 	}
 	f.SetTime(Now().Add(-time.Minute))
-	if err := f.Web1.ready(ctx); err != nil {
+	if err := f.Web1.Ready(ctx); err != nil {
 		return err
 	}
 	if err := f.Web2.failed(ctx); err != nil {
@@ -94,8 +94,8 @@ policy { rollout = "at-once" }
 	}
 }
 
-// ready reports that all assigned modules are applied.
-func (a *Agent) ready(ctx context.Context) error {
+// Ready reports that all assigned modules are applied.
+func (a *Agent) Ready(ctx context.Context) error {
 	s, err := a.status(ctx, fleet.ModuleReady)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/locks"
 	"fettle.dev/fettle/internal/ui/cli/once"
+	"fettle.dev/fettle/internal/ui/cli/pages"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/ui/cli/secrets"
@@ -54,7 +55,7 @@ func ofFleet(h *hub.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return hub.New(s, h) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
-		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
+		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
 		locks.NewLock, fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }

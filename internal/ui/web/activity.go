@@ -1,0 +1,99 @@
+package web
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+)
+
+// jobsPage lists the jobs.
+func jobsPage(v *visit) (*page, error) {
+	offset, _ := strconv.Atoi(v.URL.Query().Get("offset"))
+	at := route.Page{Offset: max(0, offset), Limit: rowsPerPage}
+	all, err := get(v, route.Jobs(), at)
+	if err != nil {
+		return nil, err
+	}
+	return &page{Title: "Jobs", Tab: "/jobs", Template: "jobs", Data: all, Command: "fettle job list",
+		Address: address(route.Jobs(), at)}, nil
+}
+
+// jobPage shows a job with its output.
+func jobPage(v *visit) (*page, error) {
+	at := route.JobID{Job: v.PathValue("job")}
+	j, err := get(v, route.Job(), at)
+	if err != nil {
+		return nil, err
+	}
+	return &page{Title: "Job " + j.ID, Tab: "/jobs", Template: "job", Data: j, Command: "fettle job show " + j.ID,
+		Address: address(route.Job(), at)}, nil
+}
+
+// eventsPage shows the newest events.
+func eventsPage(v *visit) (*page, error) {
+	at := route.EventQuery{Limit: 200}
+	if kind := v.URL.Query().Get("kind"); kind != "" {
+		at.Kinds = []string{kind}
+	}
+	all, err := get(v, route.Events(), at)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(all.Events)
+	return &page{Title: "Events", Tab: "/events", Template: "events", Data: all, Command: "fettle events",
+		Address: address(route.Events(), at)}, nil
+}
+
+// hubsData is the data of the page of hubs.
+type hubsData struct {
+	document.HubPage
+	Health       document.Health
+	Repositories []document.Repository
+}
+
+// hubsPage shows the hubs, the checks of one of them, and the repositories.
+func hubsPage(v *visit) (*page, error) {
+	var d hubsData
+	var err error
+	if d.HubPage, err = get(v, route.Hubs(), route.None{}); err != nil {
+		return nil, err
+	}
+	if d.Health, err = get(v, route.Health(), route.None{}); err != nil {
+		return nil, err
+	}
+	repositories, err := get(v, route.Repositories(), route.None{})
+	if err != nil {
+		return nil, err
+	}
+	d.Repositories = repositories.Repositories
+	return &page{Title: "Hubs", Tab: "/hubs", Template: "hubs", Data: d, Command: "fettle hub list",
+		Address: address(route.Hubs(), route.None{})}, nil
+}
+
+// auditData is a part of the audit log of one hub.
+type auditData struct {
+	document.AuditPage
+	Entries []access.Record // the newest first
+}
+
+// auditPage shows the newest records of the audit log.
+func auditPage(v *visit) (*page, error) {
+	at := route.AuditQuery{Limit: 200}
+	all, err := get(v, route.AuditLog(), at)
+	if err != nil {
+		return nil, err
+	}
+	d := auditData{AuditPage: all}
+	for _, line := range slices.Backward(all.Records) {
+		var r access.Record
+		if json.Unmarshal([]byte(line), &r) == nil {
+			d.Entries = append(d.Entries, r)
+		}
+	}
+	return &page{Title: "Audit log", Tab: "/audit", Template: "audit", Data: d, Command: "fettle audit",
+		Address: address(route.AuditLog(), at)}, nil
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/duration"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// functions are the functions of templates.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"asset": asset, "ago": ago, "at": at, "mark": mark, "kind": kindOf, "short": short, "path": url.PathEscape,
+		"part": partName, "percent": percent, "seconds": func(s int64) int64 { return s * 1e9 },
+		"address":  withParameter,
+		"revision": func(commit, subject string) string { return strings.TrimSpace(short(commit) + " " + subject) },
+		"tab":      newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
+		"membersOf": membersOf, "readyOf": readyOf,
+		"list": func(all ...string) []string { return all },
+		"add":  func(a, b int) int { return a + b },
+	}
+}
+
+// mark returns a character for a state, so that states differ without their colours.
+func mark(state any) string {
+	switch fmt.Sprint(state) {
+	case "ready", "completed", "passed", "acknowledged", "active":
+		return "●"
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused":
+		return "✖"
+	case "drifted", "unresponsive", "silent", "late", "interrupted", "completed-with-exceptions":
+		return "▲"
+	case "applying", "granted", "taken":
+		return "◐"
+	case "frozen", "paused", "aborted", "held":
+		return "■"
+	case "unknown", "none":
+		return "?"
+	}
+	return "○"
+}
+
+// kindOf returns the class of a state: good, bad, warn, busy or off.
+func kindOf(state any) string {
+	switch fmt.Sprint(state) {
+	case "ready", "completed", "passed", "acknowledged":
+		return "good"
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused":
+		return "bad"
+	case "drifted", "unresponsive", "silent", "late", "interrupted", "unknown", "completed-with-exceptions", "paused":
+		return "warn"
+	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits":
+		return "busy"
+	}
+	return "off"
+}
+
+// ago returns the time since t, in ns since 1970, for example "3m".
+func ago(now time.Time, t int64) string {
+	if t == 0 {
+		return "never"
+	}
+	d := now.Sub(time.Unix(0, t))
+	if d < 0 {
+		return "now"
+	}
+	if days := int(d / (24 * time.Hour)); days >= 2 {
+		return fmt.Sprintf("%dd", days)
+	}
+	for _, unit := range []time.Duration{time.Hour, time.Minute} {
+		if d >= 2*unit {
+			return duration.Text(d.Truncate(unit))
+		}
+	}
+	return duration.Text(d.Truncate(time.Second))
+}
+
+// at returns a time in ns since 1970 in the form of RFC 3339.
+func at(t int64) string { return time.Unix(0, t).UTC().Format(time.RFC3339) }
+
+// short returns the beginning of a commit.
+func short(commit string) string { return commit[:min(12, len(commit))] }
+
+// partName returns the name of a part of an assignment.
+func partName(module string) string {
+	if module == "" || module == "top" {
+		return "root bundle"
+	}
+	return strings.TrimPrefix(module, "modules/")
+}
+
+// percent returns the part of a whole, from 0 to 100.
+func percent(n, of int) int {
+	if of <= 0 {
+		return 0
+	}
+	return min(100, n*100/of)
+}
+
+// stateCount is a state with the number of its targets.
+type stateCount struct {
+	State document.State
+	Count int
+}
+
+// stateCounts returns the states that occur, the worst first.
+func stateCounts(counts map[document.State]int) (out []stateCount) {
+	for _, s := range document.States() {
+		if n := counts[s]; n > 0 {
+			out = append(out, stateCount{s, n})
+		}
+	}
+	return out
+}
+
+// withParameter returns the address of a page with another value of a parameter of its query; "" removes it.
+func withParameter(path, name string, value any) string {
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
+	q.Del("offset")
+	if q.Set(name, fmt.Sprint(value)); q.Get(name) == "" {
+		q.Del(name)
+	}
+	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+)
+
+// visit is one request for a page.
+type visit struct {
+	*http.Request
+	client *client.Client
+	user   document.CurrentUser
+	now    time.Time
+}
+
+// page is the content of a page.
+type page struct {
+	Title string
+	Tab   string // the path of its tab in the navigation
+	// Template is the name of the file below templates, without its suffix. Data are its values.
+	Template string
+	Data     any
+	// Command and Address return the same data: a command of fettle, and the path of a route.
+	Command, Address string
+	// Problem is the reason why the page has no data.
+	Problem *document.Problem
+}
+
+// shown is the data of a template.
+type shown struct {
+	*page
+	User    document.CurrentUser
+	Now     time.Time
+	Path    string // with the query
+	SignOut string
+	Flash   string
+}
+
+// May reports whether the user has a right.
+func (v *visit) May(r access.Right) bool { return may(v.user, r) }
+
+// May reports whether the user has a right.
+func (s shown) May(right string) bool { return may(s.User, access.Right(right)) }
+
+func may(u document.CurrentUser, r access.Right) bool { return slices.Contains(u.Rights, string(r)) }
+
+// problemOf returns an error as a problem.
+func problemOf(err error) *document.Problem {
+	if p, ok := errors.AsType[*document.Problem](err); ok {
+		return p
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &document.Problem{Title: "The hub does not answer", Status: http.StatusGatewayTimeout, Detail: err.Error()}
+	}
+	return &document.Problem{Title: "The page cannot be read", Status: http.StatusBadGateway, Detail: err.Error(),
+		Hint: "See the state of the hub: fettle hub check"}
+}
+
+func noPage(v *visit) (*page, error) {
+	return nil, &document.Problem{Title: "There is no such page", Status: http.StatusNotFound,
+		Detail: fmt.Sprintf("cannot find %.200q", v.URL.Path)}
+}
+
+// pageFunc reads the data of a page.
+type pageFunc func(*visit) (*page, error)
+
+// get reads from a route without values in its path.
+func get[A, Out any](v *visit, r route.Route[A, route.None, Out], at A) (Out, error) {
+	return client.GetAt(v.Context(), v.client, r, at)
+}
+
+// address returns the path of a route with its values, for display.
+func address[A, In, Out any](r route.Route[A, In, Out], at A) string {
+	text := r.Address(at)
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"sync"
+	"unicode"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates returns the parsed templates, by name. Each contains the layout.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	layout := template.Must(template.New("layout").Funcs(functions()).ParseFS(templateFiles, "templates/layout.html"))
+	out := map[string]*template.Template{}
+	entries, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // the files are in the binary
+	}
+	for _, e := range entries {
+		name, ok := cutSuffix(e.Name())
+		if !ok || name == "layout" {
+			continue
+		}
+		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+e.Name()))
+	}
+	return out
+})
+
+// serve answers with a whole page.
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, f pageFunc) {
+	v, p, status := s.read(r, f)
+	text, err := s.render("page", v, p, takeFlash(w, r))
+	if err != nil {
+		http.Error(w, "cannot render the page: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	writeCompressed(w, r, status, text)
+}
+
+// render returns a page, or only its main part.
+func (s *Site) render(part string, v *visit, p *page, flash string) ([]byte, error) {
+	t := templates()[p.Template]
+	if t == nil {
+		return nil, fmt.Errorf("there is no template %q", p.Template)
+	}
+	var b bytes.Buffer
+	err := t.ExecuteTemplate(&b, part, shown{page: p, User: v.user, Now: v.now, Path: v.URL.RequestURI(),
+		SignOut: s.SignOut, Flash: flash})
+	return visible(b.Bytes()), err
+}
+
+// visible replaces control characters and marks that change the direction of text. Otherwise a text of an agent could
+// reverse the text around it.
+func visible(page []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, page)
+}

@@ -1,0 +1,39 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/client"
+)
+
+// ServeLocal serves the pages for a client at a port of the loopback address, until ctx ends. Port 0 is any unused
+// port. It calls ready with the address for the browser.
+func ServeLocal(ctx context.Context, c *client.Client, port int, ready func(address string)) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
+	if err != nil {
+		return fmt.Errorf("cannot serve pages on this machine: %w", err)
+	}
+	site := New(Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }})
+	local := NewLocal(site, l.Addr().String())
+	server := &http.Server{Handler: local, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	ready(local.Address())
+	select {
+	case err := <-ended:
+		return fmt.Errorf("cannot serve the pages any more: %w", err)
+	case <-ctx.Done():
+	}
+	err = server.Close() // a shutdown would wait for the streams of open pages
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// tab is a link of the navigation.
+type tab struct {
+	Path, Name string
+	Here       bool
+}
+
+func newTab(path, name, here string) tab { return tab{path, name, path == here} }
+
+// moment is a time that is shown relative to now. Time is in ns since 1970; 0 means never.
+type moment struct {
+	Now  time.Time
+	Time int64
+}
+
+func newMoment(now time.Time, t int64) moment { return moment{now, t} }
+
+// rows is the data of a table of targets.
+type rows struct {
+	Now  time.Time
+	Rows []document.Target
+}
+
+func newRows(now time.Time, all []document.Target) rows { return rows{now, all} }
+
+// events is the data of a list of events.
+type events struct {
+	Now    time.Time
+	Events []document.Event
+}
+
+func newEvents(now time.Time, all []document.Event) events { return events{now, all} }
+
+// waveName returns the name of the current wave of a rollout.
+func waveName(r document.Rollout) string {
+	if r.Wave < len(r.Waves) {
+		return r.Waves[r.Wave].Name
+	}
+	return ""
+}
+
+// membersOf returns the number of targets that take part in a rollout.
+func membersOf(r document.Rollout) (n int) {
+	for _, w := range r.Waves {
+		n += w.Targets
+	}
+	return n
+}
+
+// readyOf returns the number of targets of a rollout that are ready with the change.
+func readyOf(r document.Rollout) (n int) {
+	for _, w := range r.Waves {
+		n += w.Ready
+	}
+	return n
+}

@@ -1,0 +1,155 @@
+// Package fakehub answers the routes of a hub with invented documents, for tests of pages.
+//
+//	c, err := Serve(t, Hostile{Rights: []string{"read"}})
+//	site := web.New(web.Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }})
+package fakehub
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+)
+
+// Attack is a text that a page must show as it is. It would add elements, attributes and scripts to a page that does
+// not escape it for its place.
+const Attack = `</script></title>"'><img src=x onerror=alert(1)>javascript:alert(1)` + "`{{.}}&amp;\x07\u202e"
+
+// Hostile answers each route with a document in which each text is Attack, and each list has two items.
+type Hostile struct {
+	Rights []string // of the user
+}
+
+// ServeHTTP answers the routes of the API.
+func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	row, ok := find(r)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	out := reflect.New(reflect.TypeOf(row.Out))
+	fill(out.Elem(), 0)
+	switch d := out.Interface().(type) {
+	case *document.CurrentUser:
+		d.Rights = h.Rights
+	case *document.TargetPage:
+		d.Targets[0].Standing, d.Targets[0].State = fleet.Pending, document.Failed
+	case *document.RolloutDetail:
+		d.Rollout.Phase, d.Rollout.Wave = "active", 0
+	}
+	answer(w, out.Interface())
+}
+
+// Large answers the routes of the fleet page with N targets in all states.
+type Large struct{ N int }
+
+// ServeHTTP answers the routes of the fleet page, and others with empty documents.
+func (l Large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	row, ok := find(r)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	out := reflect.New(reflect.TypeOf(row.Out)).Interface()
+	switch d := out.(type) {
+	case *document.CurrentUser:
+		d.Name, d.Rights = "jane", []string{"read"}
+	case *document.TargetPage:
+		states := document.States()
+		for i := range l.N {
+			d.Targets = append(d.Targets, document.Target{Name: fmt.Sprintf("host%05d", i), State: states[i%len(states)],
+				Labels: map[string]string{"site": fmt.Sprint("site", i%7)}})
+		}
+		d.Total = l.N
+	}
+	answer(w, out)
+}
+
+// Serve returns a client of a hub that answers with h.
+func Serve(t testing.TB, h http.Handler) *client.Client {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "hub")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
+	s.Start()
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Login{Hub: "unix://" + socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// find returns the route of a request.
+func find(r *http.Request) (route.Row, bool) {
+	var parts []string
+	for part := range strings.SplitSeq(strings.Trim(r.URL.EscapedPath(), "/"), "/") {
+		plain, err := url.PathUnescape(part)
+		if err != nil {
+			return route.Row{}, false
+		}
+		parts = append(parts, plain)
+	}
+	for _, row := range route.All() {
+		if _, ok := row.Match(parts); ok && row.Method == r.Method && row.Out != nil {
+			return row, true
+		}
+	}
+	return route.Row{}, false
+}
+
+func answer(w http.ResponseWriter, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(doc) // if it fails, the client is gone
+}
+
+// fill sets all fields of a value. Values that contain themselves end at a depth of 8.
+func fill(v reflect.Value, depth int) {
+	if depth > 8 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(Attack)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			fill(v.Index(i), depth+1)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), depth+1)
+			}
+		}
+	}
+}

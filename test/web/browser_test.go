@@ -1,0 +1,138 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/ui/web"
+	"fettle.dev/fettle/test/needs"
+)
+
+// patience is the limit of a test.
+const patience = 3 * time.Minute
+
+// browser is a tab of Chromium on a site.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu       sync.Mutex
+	messages []string // of the console: errors, and violations of the Content-Security-Policy
+}
+
+// open serves the pages for a user, and opens the first one.
+func open(t *testing.T, c *client.Client, now func() time.Time) *browser {
+	t.Helper()
+	path := needs.Program(t, "chromium")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := web.New(web.Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }, Now: now,
+		Refresh: 100 * time.Millisecond})
+	local := web.NewLocal(site, l.Addr().String())
+	server := &http.Server{Handler: local}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(stop)
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path))
+	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	b := &browser{t: t, ctx: ctx, base: "http://" + l.Addr().String()}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.listen()
+	b.do(chromedp.Navigate(local.Address()), chromedp.WaitVisible("#main"))
+	return b
+}
+
+// listen collects the messages of the console.
+func (b *browser) listen() {
+	all := chromedp.Console(b.ctx)
+	go func() {
+		for m, err := range all {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.messages = append(b.messages, m.String())
+			b.mu.Unlock()
+		}
+	}()
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// visit opens a page.
+func (b *browser) visit(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base+path), chromedp.WaitVisible("#main"))
+}
+
+// eval returns the value of an expression in the page.
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%.200s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits until an expression is true, also if the browser opens another page meanwhile.
+func (b *browser) until(what, expression string) {
+	b.t.Helper()
+	var last error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if is {
+			return
+		}
+		last = err
+	}
+	b.t.Fatalf("%s: %v\n%s", what, last, eval[string](b, "document.body.innerText"))
+}
+
+// scheme selects the colours: light or dark.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// quiet checks that the browser had no error, and requested nothing from elsewhere.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.messages {
+		b.t.Errorf("the console has: %s", m)
+	}
+	b.messages = nil
+	for _, address := range eval[[]string](b, "performance.getEntriesByType('resource').map(e => e.name)") {
+		if !strings.HasPrefix(address, b.base+"/") {
+			b.t.Errorf("the page requested %s", address)
+		}
+	}
+}

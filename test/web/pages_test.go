@@ -1,0 +1,93 @@
+package web
+
+import (
+	_ "embed"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"fettle.dev/fettle/test/fakehub"
+	"fettle.dev/fettle/test/hubs"
+)
+
+// axe tests the accessibility of a page: https://github.com/dequelabs/axe-core.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// accessible checks a page against the rules of WCAG 2.2 A and AA.
+func (b *browser) accessible(page string) {
+	b.t.Helper()
+	eval[int](b, axe+";0")
+	const rules = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`axe.run(document, {runOnly: `+rules+`}).then(r =>
+		JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " +
+			v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary).join(" | "))))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var all []string
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, v := range all {
+		b.t.Errorf("%s: %s", page, v)
+	}
+}
+
+// TestPages: each page of a real hub is accessible in light and dark, without errors and without foreign requests.
+func TestPages(t *testing.T) {
+	h, err := hubs.StartFleet(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	b := open(t, h.Root, h.Time)
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		for _, path := range []string{"/", "/?by=env", "/targets/web1", "/targets/web2?explain=modules/web", "/modules",
+			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/hubs", "/audit", "/search?q=web"} {
+			b.visit(path)
+			b.accessible(scheme + " " + path)
+			b.quiet()
+		}
+	}
+	for path, want := range map[string]string{"/": "3 targets", "/targets/web2?explain=modules/web": "Why web is failed",
+		"/inbox": "Targets that wait for approval", "/modules": "base", "/search?q=web": "web2", "/hubs": "hub1"} {
+		b.visit(path)
+		if text := eval[string](b, "document.getElementById('main').innerText"); !strings.Contains(text, want) {
+			t.Errorf("%s does not show %q:\n%s", path, want, text)
+		}
+	}
+}
+
+// TestHostileTextsInABrowser: texts of agents, commits and users run no script and request nothing.
+func TestHostileTextsInABrowser(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Hostile{Rights: []string{"admin", "approve", "operate", "read"}}), time.Now)
+	for _, path := range []string{"/", "/targets/x?explain=x", "/modules", "/modules/x", "/rollouts", "/rollouts/r1",
+		"/inbox", "/jobs", "/jobs/j1", "/events", "/hubs", "/audit", "/search?q=" + url.QueryEscape("<img")} {
+		b.visit(path)
+		b.until("the page is live", "document.getElementById('live').textContent.includes('updates itself')")
+		if n := eval[int](b, "document.querySelectorAll('img, iframe, [onerror]').length"); n > 0 {
+			t.Errorf("%s has %d elements of a text", path, n)
+		}
+		b.quiet()
+	}
+}
+
+// TestManyTargetsInABrowser: ten thousand tiles are drawn quickly, and a click opens the target of a tile.
+func TestManyTargetsInABrowser(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Large{N: 10_000}), time.Now)
+	b.visit("/")
+	if n := eval[int](b, "document.querySelectorAll('*').length"); n > 3000 {
+		t.Errorf("the page has %d elements", n)
+	}
+	eval[int](b, `(() => { const box = document.querySelector(".map").getBoundingClientRect();
+		document.querySelector(".map").dispatchEvent(new MouseEvent("click", {bubbles: true,
+			clientX: box.left + box.width / 110 * 3.5, clientY: box.top + box.width / 110 * 1.5})); return 0 })()`)
+	b.until("the page of the target", "location.pathname === '/targets/host00113'")
+}
