@@ -45,6 +45,7 @@ func byRelease(f *simFleet) (trixie, bookworm int) {
 	declare(f, "releases", query.StrategyWave{Name: "trixie", Selected: of["trixie"], MaxUnavailable: "25%"},
 		query.StrategyWave{Name: "bookworm", Selected: of["bookworm"], MaxUnavailable: "25%"})
 	trixie, bookworm = len(of["trixie"]), len(of["bookworm"])
-	f.judge.waves = []wave{{trixie, quarter(trixie), minReadyTime, trixie}, {f.judge.n, quarter(bookworm), minReadyTime, f.judge.n}}
+	n := f.judge.n
+	f.judge.waves = []wave{{trixie, quarter(trixie), minReadyTime, trixie}, {n, quarter(bookworm), minReadyTime, n}}
 	return trixie, bookworm
 }
