@@ -309,4 +309,8 @@ func TestServiceTimes(t *testing.T) {
 			t.Errorf("%s after the issuer: it begins at %s instead of %s", after, c.NotBefore, want)
 		}
 	}
+	last, err := s.Issue(curveKey(t).Public(), []string{"web3.example.org"}, parent.NotAfter.Add(-time.Hour))
+	if err != nil || !last.NotAfter.Equal(parent.NotAfter) {
+		t.Errorf("near the end of the issuer: %v, %v", last, err)
+	}
 }
