@@ -1,10 +1,12 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -46,4 +48,50 @@ func TestChanges(t *testing.T) {
 	}
 	b.visit("/targets/nothing")
 	b.until("the problem", "document.querySelector('.problem') !== null")
+}
+
+// TestInbox: an approver decides the requests of an agent and of a user. The page then has nothing that waits.
+func TestInbox(t *testing.T) {
+	f, err := hubs.StartFleet(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	ann, err := f.Client(t.Context(), "ann", "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joe, err := f.Client(t.Context(), "joe", "operate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Web1.Request(t.Context(), fleet.Request{What: fleet.RequestFreeze, Reason: "a backup"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Post(t.Context(), joe, route.RequestExemption(),
+		document.ExemptionRequest{Select: []string{"web1"}, Reason: "a leak", Seconds: 3600}); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, ann, f.Time)
+	b.visit("/inbox")
+	b.accessible("inbox")
+	b.do(chromedp.SendKeys("form[action='/requests/web1/freeze'] [name=reason]", "done"),
+		chromedp.Click("form[action='/requests/web1/freeze'] [value=approve]"))
+	b.until("the result", "document.querySelector('.flash')?.innerText.includes('web1')")
+	b.do(chromedp.Click("form[action^='/exemptions/'] [value=approve]"))
+	b.until("the first approval", "document.querySelector('main').innerText.includes('1 of 2 approvals')")
+	b.do(chromedp.Click("form[action^='/exemptions/'] [value=reject]"))
+	b.until("the end of the exemption", "document.querySelector('form[action^=\"/exemptions/\"]') === null")
+	b.do(chromedp.Click("form[action='/targets/db1/approve'] button"))
+	b.until("the new target", "location.pathname === '/targets/db1' && document.querySelector('.flash') !== null")
+	b.visit("/inbox")
+	if text := eval[string](b, "document.getElementById('main').innerText"); !strings.Contains(text, "Nothing waits") {
+		t.Error(text)
+	}
+	b.visit("/targets/web1")
+	b.until("the freeze", "document.querySelector('main').innerText.includes('a backup')")
+	b.do(chromedp.Click("dd a[href^='/commits/']"))
+	b.until("the commit", "location.pathname.startsWith('/commits/') && document.querySelector('meter') !== null")
+	b.accessible("commit")
+	b.quiet()
 }

@@ -26,6 +26,9 @@ func changes() map[string]changeFunc {
 		"/freeze":                      freezeAll,
 		"/unfreeze":                    unfreezeAll,
 		"/alarms/approve":              approveAlarm,
+		"/requests/{target}/{request}": decideRequest,
+		"/notices/{notice}":            decideNotice,
+		"/exemptions/{exemption}":      decideExemption,
 	}
 }
 

@@ -16,9 +16,9 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "ago": ago, "at": at, "mark": mark, "kind": kindOf, "short": short, "path": url.PathEscape,
 		"part": partName, "percent": percent, "seconds": func(s int64) int64 { return s * 1e9 },
-		"address":  withParameter,
-		"revision": func(commit, subject string) string { return strings.TrimSpace(short(commit) + " " + subject) },
-		"tab":      newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
+		"address": withParameter,
+		"text":    func(v any) string { return fmt.Sprint(v) },
+		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
 		"membersOf": membersOf, "readyOf": readyOf,
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },

@@ -5,6 +5,7 @@ func pages() map[string]pageFunc {
 	return map[string]pageFunc{
 		"/{$}":                 fleetPage,
 		"/targets/{target}":    targetPage,
+		"/commits/{commit}":    commitPage,
 		"/modules":             modulesPage,
 		"/modules/{module...}": modulePage,
 		"/rollouts":            rolloutsPage,

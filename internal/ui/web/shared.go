@@ -28,19 +28,19 @@ const (
 func newSharedPages() *sharedPages { return &sharedPages{all: map[string]*sharedPage{}} }
 
 // read returns the main part of a page, and the time for which it counts as new. make renders it.
-func (p *sharedPages) read(key string, now time.Time, make func() ([]byte, error)) ([]byte, time.Duration, error) {
+func (p *sharedPages) read(key string, make func() ([]byte, error)) ([]byte, time.Duration, error) {
 	e := p.entry(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if age := now.Sub(e.read); e.text != nil && age >= 0 && age < e.rest {
+	began := time.Now() // the clock of this machine: the clock of the pages can jump
+	if e.text != nil && began.Sub(e.read) < e.rest {
 		return e.text, e.rest, nil
 	}
-	began := time.Now()
 	text, err := make()
 	if err != nil {
 		return nil, 0, err
 	}
-	e.text, e.read, e.rest = text, now, min(restFactor*time.Since(began), time.Minute)
+	e.text, e.read, e.rest = text, began, min(restFactor*time.Since(began), time.Minute)
 	return e.text, e.rest, nil
 }
 
