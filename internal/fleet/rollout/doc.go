@@ -118,7 +118,8 @@
 //
 //   - A change is proposed if each change that it requires is proposed with it, or if the target may have it now.
 //     While an open rollout delivers only the required change, the change is postponed for all targets of the lane:
-//     a rollout of the targets that have the required one already would have the wrong waves.
+//     a rollout of the targets that have the required one already would have the wrong waves. A member without a grant
+//     for which the required change also requires the postponed one leaves this rollout. It gets both after the end.
 //   - A member is granted its rollout if the rollout has the required change, too, or if it may have this change now.
 //     A granted change that requires another one waits nevertheless, for example if an operator skipped the other one.
 //   - Returns do not wait. Afterwards the target can have contents that do not fit each other.

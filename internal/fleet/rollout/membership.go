@@ -8,6 +8,7 @@ func (t *turn) membership(r *Rollout) {
 		t.retired(r)
 		return
 	}
+	later := laterThan(r, t)
 	for _, id := range t.ids(r) {
 		m := r.Members[id]
 		if m.State == MemberLeft {
@@ -25,6 +26,8 @@ func (t *turn) membership(r *Rollout) {
 			t.about(r, Left, id, "it has content that the log does not know")
 		case m.State == MemberPending && !target.wants(r):
 			t.about(r, Left, id, "it does not need the change any more")
+		case m.untouched() && later(id, target):
+			t.about(r, Left, id, "it requires another change, which waits for the end of the rollout")
 		}
 	}
 	if r.count(allWaves, MemberLeft) == len(r.Members) {
@@ -59,13 +62,14 @@ func strays(w World, r *Rollout, id ID, m *Member) bool {
 // join adds targets that began to need the change to the last wave, unless this wave began already.
 // Such targets are free to have the change when the rollout is complete.
 func (t *turn) join(r *Rollout) {
-	last := len(r.Plan.Waves) - 1
+	last, later := len(r.Plan.Waves)-1, laterThan(r, t)
 	if last == r.Wave {
 		return
 	}
 	for _, id := range t.want(r.Plan.Changes) {
 		target := t.w.Targets[id]
-		if r.takesPart(id) || target.Lane != r.Plan.Lane || t.replaced(r, target) || t.s.excludes(id, r) {
+		if r.takesPart(id) || target.Lane != r.Plan.Lane || t.replaced(r, target) || t.s.excludes(id, r) ||
+			later(id, target) {
 			continue
 		}
 		t.add(r, Event{Kind: Joined, Target: id, Wave: last})

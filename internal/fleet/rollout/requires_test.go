@@ -165,3 +165,24 @@ func TestRequiredByReturningHost(t *testing.T) {
 	f.hosts["h03"].online = true
 	f.until(t, "the last host", func() bool { return f.have("w3") == 5 && f.have("d3") == 5 })
 }
+
+// TestRequiredAfterTheEnd: a member requires a change that is postponed until the end of its rollout, because a commit
+// changed the order of modules meanwhile. The rollout does not wait for this member. It gets both changes afterwards.
+func TestRequiredAfterTheEnd(t *testing.T) {
+	for name, all := range map[string]bool{"one member": false, "all members": true} {
+		f := newFitting(t)
+		for _, id := range sortedHosts(f) {
+			if all || id == "h03" {
+				f.hosts[id].parts["web"] = "w4"
+			}
+		}
+		f.after, f.head["db"], f.head["web"] = true, "d3", "w3"
+		f.step(1)
+		f.after = false
+		begin := f.now
+		f.until(t, name, func() bool { return f.have("w3") == 5 && f.have("d3") == 5 && len(f.s.Open()) == 0 })
+		if f.now-begin > 1000 {
+			t.Errorf("%s: it lasts %d s\n%s", name, f.now-begin, f.text())
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
 // that a rollout granted does not wait. Content that requires other changes waits for them in any case.
@@ -95,21 +98,29 @@ func (q requiring) now(c Change) string {
 
 // in returns the reason why the target must not get the changes of a rollout to which it belongs, or "".
 func (q requiring) in(r *Rollout) string {
+	why, _ := q.absent(r)
+	return why
+}
+
+// absent returns the first change that the changes of a rollout require, and that cannot arrive with them. why is the
+// reason, or "".
+func (q requiring) absent(r *Rollout) (why string, first Change) {
 	if len(q.target.Requires) == 0 {
-		return ""
+		return "", first
 	}
 	for _, c := range q.target.Wants {
 		if !r.has(c) {
 			continue
 		}
-		why := q.target.lacks(c, func(other Change) bool {
+		why = q.target.lacks(c, func(other Change) bool {
+			first = other
 			return r.has(other) && q.s.skipped.by(q.id, other) == "" || q.may(other)
 		})
 		if why != "" {
-			return why
+			return why, first
 		}
 	}
-	return ""
+	return "", first
 }
 
 // unstable reports whether the target must not catch up with a change: it requires a change that is not stable.
@@ -162,4 +173,14 @@ func delivers(s *State, lane string, c, second Change) string {
 		}
 	}
 	return ""
+}
+
+// laterThan returns a function that reports whether a target cannot get the changes of a rollout before its end: they
+// require a change that is postponed until then.
+func laterThan(r *Rollout, t *turn) func(id ID, target Target) bool {
+	all := sync.OnceValue(func() map[Change]string { return postponed(t.s, t.w)[r.Plan.Lane] })
+	return func(id ID, target Target) bool {
+		why, c := requiring{t.s, id, target}.absent(r)
+		return why != "" && all()[c] == r.ID
+	}
 }
