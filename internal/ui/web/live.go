@@ -5,10 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // live streams the main part of a page: first as it is, then after each change. The query parameter "at" is the
@@ -25,7 +28,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := stream{w: w}
+	out := newStream(w, r)
 	for {
 		var changed <-chan struct{}
 		if s.Changed != nil {
@@ -72,27 +75,49 @@ func (s *Site) pageAt(r *http.Request, at *url.URL) (pageFunc, *http.Request) {
 
 // stream sends different versions of a page.
 type stream struct {
-	w    http.ResponseWriter
-	last [sha256.Size]byte
+	http.ResponseWriter
+	zipped *gzip.Writer // nil if the browser does not accept it
+	last   [sha256.Size]byte
 }
 
-// send sends a version, unless it is the last one.
-func (o *stream) send(text []byte) error {
-	control := http.NewResponseController(o.w)
+// newStream returns a stream. It is compressed if the browser accepts it: versions of a page are large, and similar.
+func newStream(w http.ResponseWriter, r *http.Request) *stream {
+	o := &stream{ResponseWriter: w}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		o.zipped = gzip.NewWriter(w)
+	}
+	return o
+}
+
+// write writes a text and delivers it.
+func (o *stream) write(text string) error {
+	control := http.NewResponseController(o.ResponseWriter)
 	_ = control.SetWriteDeadline(time.Now().Add(15 * time.Second)) // writers of tests have none
-	if sum := sha256.Sum256(text); sum != o.last {
-		o.last = sum
-		line, err := json.Marshal(string(text))
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(o.w, "event: page\ndata: %s\n\n", line); err != nil {
-			return err
-		}
-	} else if _, err := o.w.Write([]byte(": \n\n")); err != nil {
+	var err error
+	if o.zipped == nil {
+		_, err = io.WriteString(o.ResponseWriter, text)
+	} else if _, err = io.WriteString(o.zipped, text); err == nil {
+		err = o.zipped.Flush()
+	}
+	if err != nil {
 		return err
 	}
 	return control.Flush()
+}
+
+// send sends a version, unless it is the last one. Then it only tests the connection.
+func (o *stream) send(text []byte) error {
+	sum := sha256.Sum256(text)
+	if sum == o.last {
+		return o.write(": \n\n")
+	}
+	o.last = sum
+	line, err := json.Marshal(string(text))
+	if err != nil {
+		return err
+	}
+	return o.write(fmt.Sprintf("event: page\ndata: %s\n\n", line))
 }
 
 // waitFor waits for a change, but not longer than most.

@@ -26,7 +26,7 @@ func paths() []string {
 		"/search?q=" + query, "/nothing"}
 }
 
-func siteOf(t *testing.T, h http.Handler) *web.Site {
+func siteOf(t testing.TB, h http.Handler) *web.Site {
 	c := fakehub.Serve(t, h)
 	return web.New(web.Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }})
 }
