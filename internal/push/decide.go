@@ -16,10 +16,10 @@ func (m *Machine) change() rollout.Change {
 func (m *Machine) world(now int64) rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{},
 		Has: m.has, Up: m.up, OpenFor: m.openFor,
-		Strategy: func(string, []rollout.Change) rollout.Strategy { return m.order.Strategy },
+		Strategy: func(string, []rollout.Change) rollout.Strategy { return m.strategy() },
 		Cause:    func(string, []rollout.Change) string { return m.order.Cause }}
 	for id, t := range m.targets {
-		seen := m.seen(t, now)
+		seen := m.seen(string(id), t, now)
 		seen.Labels = m.order.Labels[string(id)]
 		w.Targets[id] = seen
 	}
@@ -35,13 +35,15 @@ func (m *Machine) has(id rollout.ID, _ string) string {
 }
 
 // seen describes one target. It is healthy for a time only if a check succeeded after this time.
-func (m *Machine) seen(t *target, now int64) rollout.Target {
+func (m *Machine) seen(name string, t *target, now int64) rollout.Target {
 	out := rollout.Target{Lane: lane, Health: t.health, Since: t.since, Online: t.online, Contact: t.contact,
 		New: t.isNew()}
 	if t.lacks() {
 		out.Wants = []rollout.Change{m.change()}
 		out.Hold = t.windows.closed(now)
-		out.Closed = out.Hold != ""
+		if out.Closed = out.Hold != ""; !out.Closed {
+			out.Hold = m.awaits(name)
+		}
 	}
 	if t.health == rollout.Healthy && t.checked < t.since+m.order.Strategy.MinReadyTime {
 		out.Since = now

@@ -19,10 +19,11 @@ type site struct {
 	now        int64
 	running    map[string]push.Task
 	done       []push.Task // all tasks that ended
-	// judge returns the verdicts of gates, and asked counts the questions about each.
+	// verdict returns the verdicts of gates, and asked counts the questions about each.
 	verdict func(rollout.Due) (rollout.Verdict, string)
 	asked   map[string]int
 	fresh   map[string]bool // targets that were checked since the last boot
+	early   []string        // targets that got the change before the targets for which they wait
 	unsure  []string        // of waves that ended although a ready target with contact was not checked
 }
 
@@ -104,6 +105,9 @@ func (x *site) step(end func(string) bool) bool {
 // inspect notes the ends of waves that come too early.
 func (x *site) inspect(records []push.Record) {
 	for _, r := range records {
+		if r.Event != nil && r.Event.Kind == rollout.Granted {
+			x.dependences(string(r.Event.Target))
+		}
 		if r.Event == nil || r.Event.Kind != rollout.Advanced {
 			continue
 		}

@@ -88,7 +88,7 @@ func (m *Machine) Finished() bool {
 	case m.stopped:
 		return true
 	case r == nil:
-		return m.tried() && (!m.wanted() || m.AllClosed() != "")
+		return m.tried() && (!m.wanted() || m.AllClosed() != "" || m.AllWait() != "")
 	}
 	return r.Phase.Final() || r.Phase == rollout.OnHold && !m.order.Resume || len(m.Awaits()) > 0
 }

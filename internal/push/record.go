@@ -19,6 +19,7 @@ type Order struct {
 	Labels   map[string]map[string]string // of the targets, for failure domains
 	// Windows are the windows of targets. Targets without an entry can be changed at any time.
 	Windows  map[string][]window.Window
+	Afters   []After
 	Parallel int  // the largest number of tasks at the same time
 	Resume   bool // continue although the rollout paused
 	// Operator is the name of the user of the workstation. Asks means that the operator can answer questions while the

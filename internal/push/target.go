@@ -66,6 +66,13 @@ type target struct {
 // began.
 func (t *target) lacks() bool { return t.changes || !t.planned && t.base == nil }
 
+// ready reports whether a target has contact and the content, and is healthy. A target that had the content before the
+// rollout is not checked.
+func (t *target) ready() bool {
+	before := t.base == nil && !t.excluded
+	return t.planned && t.online && !t.lacks() && (before || t.health == rollout.Healthy)
+}
+
 // isNew reports whether nothing was applied before the rollout.
 func (t *target) isNew() bool {
 	return t.base == nil && t.planned && t.run == 0 || t.base != nil && *t.base == 0

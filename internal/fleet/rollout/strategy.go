@@ -52,6 +52,9 @@ type WaveRule struct {
 	Name string `json:"name"`
 	// Selected restricts the wave to these targets; nil: all. The language evaluates the selection.
 	Selected map[ID]bool `json:"-"`
+	// Scope are the targets of a stage; nil: all. A percentage of Size is of the members in it. Unlike a wave with
+	// Selected, the wave takes other members if some are out of reach. Definitions do not store it.
+	Scope map[ID]bool `json:"-"`
 	// Size is the number of members; the zero value means all members that are left.
 	Size Amount `json:"size"`
 	// MaxUnavailable limits the members that are granted and not ready at the same time.

@@ -35,10 +35,11 @@ func (s Strategy) Distribute(members []ID, seed string) []Wave {
 		w := Wave{Name: r.Name, MaxUnavailable: r.MaxUnavailable, Bake: r.Bake, Selected: r.Selected != nil, Gates: r.Gates}
 		size := len(left)
 		if r.Size != (Amount{}) {
-			size = limit(r.Size, len(members))
+			size = limit(r.Size, r.scoped(members))
 		}
 		left = slices.DeleteFunc(left, func(id ID) bool {
-			take := len(w.Members) < size && (r.Selected == nil || r.Selected[id])
+			take := len(w.Members) < size && (r.Selected == nil || r.Selected[id]) &&
+				(r.Scope == nil || r.Scope[id])
 			if take {
 				w.Members = append(w.Members, id)
 			}
@@ -48,6 +49,16 @@ func (s Strategy) Distribute(members []ID, seed string) []Wave {
 	}
 	add(Wave{Name: "others", MaxUnavailable: Amount{Number: 25, Percent: true}, Members: left})
 	return out
+}
+
+// scoped returns the number of members in the scope.
+func (r WaveRule) scoped(members []ID) (n int) {
+	for _, id := range members {
+		if r.Scope == nil || r.Scope[id] {
+			n++
+		}
+	}
+	return n
 }
 
 // shuffled returns the members in the order of a hash.
