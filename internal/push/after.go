@@ -8,14 +8,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
-// After lets targets wait until a module is ready on other targets.
-type After struct {
-	Module  string
-	Waiting []string // targets with a module that waits
-	On      []string // selected targets with Module
-	Least   int      // how many targets must be ready, at least 1
-}
-
 // others returns the targets for which a target waits, and how many of them must be ready. All modules of a target are
 // applied together, so a target does not wait for itself.
 func (a After) others(name string) (on []string, least int) {
@@ -124,8 +116,8 @@ func (m *Machine) awaits(name string) string {
 	return ""
 }
 
-// AllWait returns a reason if no rollout has begun because all targets that need the content wait for modules on other
-// targets, which have no contact or failed. Otherwise it returns "". It must be called after Next.
+// AllWait returns a reason if no rollout has begun because all targets that need the content wait for other targets.
+// Otherwise it returns "". It must be called after Next.
 func (m *Machine) AllWait() (why string) {
 	if m.Rollout() != nil || !m.tried() {
 		return ""

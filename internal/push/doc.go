@@ -30,6 +30,11 @@
 //     of a gate begins again.
 //   - After an interruption, no wave ends before each ready target with contact was checked. The bake time includes
 //     the interruption.
+//   - All modules of a target are applied together, so a target with a module that waits for another module waits as a
+//     whole, and not for itself. Such targets belong to later stages: the waves of the strategy are repeated for each
+//     stage. A target gets the change only while enough other targets have contact and the content, and are healthy.
+//     If this lasts until the timeout of the wave, the rollout pauses. A rollback returns the targets of all stages.
+//     Order.Impossible returns a reason if targets wait for each other, or for too few selected targets.
 //   - An interrupted rollout starts no further task. The same order with the same content continues from the log. A
 //     rollout that paused continues only with Order.Resume: the failures up to then count as accepted.
 //   - An order with other content, another strategy or other targets is a new rollout.

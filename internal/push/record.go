@@ -30,6 +30,14 @@ type Order struct {
 	Answers  []Answer
 }
 
+// After lets targets wait until a module is ready on other targets.
+type After struct {
+	Module  string
+	Waiting []string // targets with a module that waits
+	On      []string // selected targets with Module
+	Least   int      // how many targets must be ready, at least 1
+}
+
 // Answer is a decision of the operator about an approval gate of the current wave.
 type Answer struct {
 	Gate    string

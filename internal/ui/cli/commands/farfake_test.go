@@ -71,6 +71,7 @@ func toyTarget(name string) query.Target {
 	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") || name == "db" {
 		t.SSH = &query.SSH{Host: name}
 	}
+	t.Modules = map[string][]string{"far1": {"modules/db"}, "far2": {"modules/web"}, "far3": {"modules/web"}}[name]
 	if strings.HasPrefix(name, "farnight") {
 		t.Windows = []window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 7200, Zone: "UTC"}}
 	}

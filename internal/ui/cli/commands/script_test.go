@@ -106,7 +106,8 @@ func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
 		metric := quick("metric", "pause")
 		metric.Waves[0].Gates = []langsource.Gate{{Name: "errors", Type: "metric", URL: "http://127.0.0.1:1", Query: "up",
 			Token: "prometheus", Count: 1}}
-		later.Afters = []query.StrategyAfter{{Module: "modules/db"}}
+		later.Afters = []query.StrategyAfter{{Module: "modules/db", Modules: []string{"modules/web"},
+			Targets: []string{"far1", "far2"}, Ready: "100%"}}
 		return []query.Strategy{quick("quick", "rollback"), quick("patient", "pause"), gated, later, reported, metric}, nil
 	case compile.RunnableQuery:
 		return compile.Open(q.Tree).Runnable()

@@ -81,7 +81,7 @@ func (p *performed) described(d rollout.Due) string {
 	g, wave := d.Gate, d.Plan.Waves[d.Wave].Name
 	for _, w := range p.rules.Waves {
 		for _, declared := range w.Gates {
-			if w.Name == wave && declared.Name == g.Name {
+			if strings.HasPrefix(wave, w.Name) && declared.Name == g.Name {
 				g = declared
 			}
 		}

@@ -5,14 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
-	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/rollout"
-	"fettle.dev/fettle/internal/fleet/rollout/declared"
 	"fettle.dev/fettle/internal/hint"
 	"fettle.dev/fettle/internal/history"
 	"fettle.dev/fettle/internal/push"
@@ -22,7 +17,7 @@ import (
 
 // Run performs a new rollout, or continues the last one if it has the same content, targets and strategy.
 func (r Rollout) Run(ctx context.Context) error {
-	strategy, err := r.strategy()
+	strategy, afters, err := r.strategy()
 	if err != nil {
 		return err
 	}
@@ -39,16 +34,9 @@ func (r Rollout) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Refuse("Remove the file to begin a new rollout: rm "+file, fmt.Sprintf("cannot read %s: %v", file, err))
 	}
-	adapted, why := push.Adapt(strategy)
-	if why != "" {
-		return refused(r.Strategy, why)
-	}
-	order := push.Order{Strategy: adapted, Content: contentOf(r.Targets), Cause: causeOf(r.Targets.Source.Rev),
-		Targets: slices.Sorted(slices.Values(r.Targets.Names)), Labels: r.Targets.Labels(),
-		Parallel: r.Targets.Options.Parallel, Resume: r.Resume, Operator: r.Targets.Session.User(),
-		Asks: r.asks(), Answers: r.answers()}
-	if !r.IgnoreWindows {
-		order.Windows = r.Targets.Windows()
+	order, err := r.order(strategy, afters)
+	if err != nil {
+		return err
 	}
 	m, err := r.begin(ctx, log, order)
 	if err != nil {
@@ -57,38 +45,6 @@ func (r Rollout) Run(ctx context.Context) error {
 	p := &performed{Rollout: r, cr: r.Targets, rules: strategy, last: map[string]round.Outcome{},
 		failed: map[string]round.Outcome{}, closed: map[string]bool{}}
 	return p.run(ctx, m, log)
-}
-
-// strategy returns a strategy of the repository, or a built-in one. Strategies with conditions that only a hub observes
-// are refused.
-func (r Rollout) strategy() (rollout.Strategy, error) {
-	all, ds := compile.Ask(r.Targets.Session.App.Language.Queries,
-		compile.StrategiesQuery{About: r.Targets.Source.About()})
-	if err := ds.Err(); err != nil {
-		return rollout.Strategy{}, err
-	}
-	ids := map[string]fleet.TargetID{}
-	for _, n := range r.Targets.Names {
-		ids[n] = fleet.TargetID(n)
-	}
-	s, ok := declared.Named(all, r.Strategy, ids)
-	names := []string{"careful", "at-once"}
-	for _, d := range all {
-		names = append(names, d.Name)
-		if d.Name == r.Strategy && len(d.Afters) > 0 {
-			return s, refused(r.Strategy, "it has after blocks")
-		}
-	}
-	if !ok {
-		return s, cli.Misused(cli.Refuse("Use one of: "+strings.Join(slices.Sorted(slices.Values(names)), ", "),
-			fmt.Sprintf("cannot find the strategy %q: no rollout block of the repository has this name", r.Strategy)))
-	}
-	return s, nil
-}
-
-func refused(strategy, why string) error {
-	return cli.Refuse("Use another strategy, such as --rollout careful",
-		fmt.Sprintf("cannot use the strategy %q without a hub: %s", strategy, why))
 }
 
 // begin returns the machine of a new or continued rollout.
@@ -127,6 +83,10 @@ func (p *performed) run(ctx context.Context, m *push.Machine, log *push.Log) err
 	}
 	if why := m.AllClosed(); why != "" && err == nil {
 		return cli.Refuse("Wait until the window opens\nOr change the targets now: add --ignore-windows REASON",
+			"cannot begin the rollout: "+why)
+	}
+	if why := m.AllWait(); why != "" && err == nil {
+		return cli.Refuse("Wait until the targets are ready: fettle status -t TARGETS\nOr use another strategy",
 			"cannot begin the rollout: "+why)
 	}
 	return p.finish(m, err != nil)
