@@ -122,14 +122,38 @@ func (t *turn) complete(r *Rollout) {
 // unproved returns the changes of a rollout that no ready member has: all members that needed them had no contact,
 // failed, or left because a commit replaced the content.
 func unproved(t *turn, r *Rollout) (out []Change) {
+	left := map[Change]bool{}
 	for _, c := range r.Plan.Changes {
-		if !slices.ContainsFunc(t.ids(r), func(id ID) bool {
-			return r.Members[id].State == MemberReady && t.w.Has(id, c.Part) == c.Digest
-		}) {
+		left[c.content()] = true
+	}
+	for _, id := range t.ids(r) {
+		if r.Members[id].State == MemberReady && len(left) > 0 {
+			t.w.remove(id, left)
+		}
+	}
+	for _, c := range r.Plan.Changes {
+		if left[c.content()] {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// content returns the change without the reason why it needs a rollout.
+func (c Change) content() Change { return Change{Part: c.Part, Digest: c.Digest} }
+
+// remove removes the changes that a target has. A target has the removal of a part if it has no content of the part.
+func (w World) remove(id ID, changes map[Change]bool) {
+	if w.Parts != nil {
+		for _, c := range w.Parts(id) {
+			delete(changes, c)
+		}
+	}
+	for c := range changes {
+		if (c.Digest == "" || w.Parts == nil) && w.Has(id, c.Part) == c.Digest {
+			delete(changes, c)
+		}
+	}
 }
 
 // unprovedText adds the parts that a rollout does not make stable to the reason of its end.

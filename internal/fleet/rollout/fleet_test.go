@@ -111,7 +111,17 @@ func (f *fleet) world() rollout.World {
 	for id, h := range f.hosts {
 		w.Targets[id] = f.target(h)
 	}
+	if f.now%2 == 0 { // both have the same result
+		w.Parts = f.parts
+	}
 	return w
+}
+
+func (f *fleet) parts(id rollout.ID) (out []rollout.Change) {
+	for part, digest := range f.hosts[id].parts {
+		out = append(out, rollout.Change{Part: part, Digest: digest})
+	}
+	return out
 }
 
 func (f *fleet) target(h *host) rollout.Target {

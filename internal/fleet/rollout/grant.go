@@ -44,8 +44,8 @@ func (t *turn) before(r *Rollout, id ID) []Change {
 		return nil
 	}
 	var out []Change
-	for _, c := range r.Plan.Changes {
-		if slices.Contains(target.Wants, c) {
+	for _, c := range sortedChanges(slices.Clone(target.Wants)) { // as in the plan
+		if r.has(c) {
 			out = append(out, Change{Part: c.Part, Digest: t.w.Has(id, c.Part)})
 		}
 	}

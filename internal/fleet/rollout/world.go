@@ -67,7 +67,10 @@ type World struct {
 	Resync bool
 	// Has returns the content of a part in the newest assignment of a target; "" means none.
 	Has func(id ID, part string) string
-	Up  int64 // since when the hub observes the fleet, seconds since 1970
+	// Parts returns all parts of the newest assignment of a target. nil means that Has is called for each part, which
+	// takes long if a rollout has very many changes.
+	Parts func(id ID) []Change
+	Up    int64 // since when the hub observes the fleet, seconds since 1970
 	// Jump is the time of the last jump of the clock since the hub observes the fleet; 0 means none. Time before it does
 	// not count as time for which a target was ready or silent, or for which a wave baked.
 	Jump int64

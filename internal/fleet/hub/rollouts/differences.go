@@ -79,6 +79,17 @@ func (d *differences) has(a *fleet.Assignment, part string) string {
 	return ""
 }
 
+// all returns the parts of an assignment.
+func (d *differences) all(a *fleet.Assignment) (out []rollout.Change) {
+	if a == nil || a.Withdrawn != "" {
+		return nil
+	}
+	for _, p := range parts(*a) {
+		out = append(out, rollout.Change{Part: partName(p), Digest: d.digest(p)})
+	}
+	return out
+}
+
 // wants is the function wants. The caller must not modify the result.
 func (d *differences) wants(was *fleet.Assignment, want fleet.Assignment) []rollout.Change {
 	if was == nil || was.Withdrawn != "" {
@@ -103,7 +114,7 @@ func (d *differences) modules(was, want []fleet.Assigned) []rollout.Change {
 
 // missing returns the parts that a target with an assignment does not have. The caller must not modify the result.
 func (d *differences) missing(was *fleet.Assignment, want fleet.Assignment) []string {
-	if was == nil || was.Withdrawn != "" || fleet.SameModules(was.Modules, want.Modules) {
+	if was == nil || was.Withdrawn != "" {
 		return nil
 	}
 	key := listsOf(was.Modules, want.Modules)

@@ -111,8 +111,9 @@ func (f Fleet) strategy(lane string, names map[string]fleet.TargetID) rollout.St
 
 // cause describes the head of the branch, or the commit to which an operator rolled the fleet back.
 func (f Fleet) cause(all []assign.Desired, changes []rollout.Change) string {
+	contents := f.contents(all, changes)
 	for _, c := range changes {
-		p, ok := contentOf(all, c)
+		p, ok := contents[rollout.Change{Part: c.Part, Digest: c.Digest}]
 		if head := f.headBundle(c.Part); ok && head != "" && p.Bundle.Digest != head {
 			return "rollback to " + commitText(p.Revision)
 		}
@@ -128,14 +129,36 @@ func (f Fleet) headBundle(part string) string {
 	return f.Head.Bundles[part].Digest
 }
 
-// contentOf returns the content of a change of a desired assignment.
-func contentOf(all []assign.Desired, c rollout.Change) (p fleet.Assigned, ok bool) {
+// contents returns the content of changes in the first desired assignment that has it.
+func (f Fleet) contents(all []assign.Desired, changes []rollout.Change) map[rollout.Change]fleet.Assigned {
+	parts, out := map[string]bool{}, map[rollout.Change]fleet.Assigned{}
+	for _, c := range changes {
+		parts[c.Part] = true
+	}
+	seen := map[lists]bool{} // targets share their lists of modules
 	for _, d := range all {
-		if p, ok = find(d.Want, c.Part); ok && digest(p) == c.Digest {
-			return p, true
+		if d.Want == nil || d.Want.Withdrawn != "" {
+			continue
+		}
+		add := func(p fleet.Assigned) {
+			key := rollout.Change{Part: partName(p), Digest: f.Observed.differences.digest(p)}
+			if _, known := out[key]; !known {
+				out[key] = p
+			}
+		}
+		if parts[rootPart] {
+			add(d.Want.Root)
+		}
+		if key := listsOf(nil, d.Want.Modules); !seen[key] {
+			seen[key] = true
+			for i := range d.Want.Modules {
+				if parts[d.Want.Modules[i].Module] {
+					add(d.Want.Modules[i])
+				}
+			}
 		}
 	}
-	return p, false
+	return out
 }
 
 func commitText(r fleet.Revision) string {

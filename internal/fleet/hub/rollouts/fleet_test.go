@@ -155,7 +155,7 @@ func TestCause(t *testing.T) {
 func TestCauseOfARollback(t *testing.T) {
 	want := assignment("top=t2@c2 modules/web=w1@c1")
 	all := []assign.Desired{{Want: want}}
-	f := Fleet{Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"}, Root: want.Root.Bundle,
+	f := Fleet{Observed: &Observed{}, Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"}, Root: want.Root.Bundle,
 		Bundles: map[string]fleet.Bundle{"modules/web": {Digest: "w2"}}}}
 	for part, cause := range map[string]string{"modules/web": "rollback to commit c1", "top": "commit c2"} {
 		p, _ := find(want, part)
@@ -168,7 +168,7 @@ func TestCauseOfARollback(t *testing.T) {
 // TestCauseWithDifferentContent: the content of the change counts, also if other targets have other content.
 func TestCauseWithDifferentContent(t *testing.T) {
 	first, second := assignment("top=t2@c2 modules/web=w2@c2"), assignment("top=t2@c2 modules/web=w1@c1")
-	f := Fleet{Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"},
+	f := Fleet{Observed: &Observed{}, Head: assign.Contents{Revision: fleet.Revision{Commit: "c2"},
 		Bundles: map[string]fleet.Bundle{"modules/web": {Digest: "w2"}}}}
 	all := []assign.Desired{{Want: first}, {Want: nil}, {Want: second}}
 	for want, a := range map[string]*fleet.Assignment{"commit c2": first, "rollback to commit c1": second} {

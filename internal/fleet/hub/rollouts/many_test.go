@@ -180,3 +180,10 @@ func BenchmarkStep(b *testing.B) {
 		}
 	}
 }
+
+// reportAll sets the state of all targets to ready.
+func (m *many) reportAll() {
+	for _, a := range m.state.Input(0, nil).Previous {
+		m.report(document.Ready, a)
+	}
+}

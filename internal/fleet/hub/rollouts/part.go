@@ -37,9 +37,9 @@ func find(a *fleet.Assignment, part string) (found fleet.Assigned, ok bool) {
 	if part == rootPart {
 		return a.Root, true
 	}
-	for _, m := range a.Modules {
-		if m.Module == part {
-			return m, true
+	for i := range a.Modules { // without copies, for very many targets
+		if a.Modules[i].Module == part {
+			return a.Modules[i], true
 		}
 	}
 	return found, false

@@ -37,9 +37,6 @@ func (r requirements) of(d assign.Desired) map[string][]rollout.Required {
 	if d.Was != nil && d.Was.Withdrawn == "" {
 		was = d.Was.Modules
 	}
-	if fleet.SameModules(was, d.Want.Modules) {
-		return nil
-	}
 	key := listsOf(was, d.Want.Modules)
 	known, ok := r.known[key]
 	if !ok {
@@ -51,6 +48,9 @@ func (r requirements) of(d assign.Desired) map[string][]rollout.Required {
 
 // between compares two lists of modules.
 func (r requirements) between(was, want []fleet.Assigned) map[string][]rollout.Required {
+	if fleet.SameModules(was, want) {
+		return nil
+	}
 	had, will := byModule(was), byModule(want)
 	out := map[string][]rollout.Required{}
 	for _, next := range want {

@@ -72,6 +72,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 	}
 	t.log.up.Store(f.Up)
 	w.Has = func(id fleet.TargetID, part string) string { return t.parts.has(t.was[id], part) }
+	w.Parts = func(id fleet.TargetID) []rollout.Change { return t.parts.all(t.was[id]) }
 	if w.usable {
 		t.events = t.log.state.Decide(w.World, f.Now)
 		t.record(all)
