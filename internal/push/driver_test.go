@@ -131,3 +131,26 @@ func TestBadLines(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptedQuestion: an interrupt ends the questions in progress, and the next command asks again.
+func TestInterruptedQuestion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	x := newSite(4, gated(errorsGate))
+	d := drive(t, x, file)
+	stop := make(chan struct{}, 1)
+	d.Interrupts = stop
+	d.Ask = func(ctx context.Context, _ rollout.Due) (rollout.Verdict, string) {
+		stop <- struct{}{}
+		<-ctx.Done()
+		return rollout.Fail, "too late"
+	}
+	if err := d.Run(t.Context()); !errors.Is(err, push.ErrInterrupted) || x.phase() != rollout.Active {
+		t.Fatalf("%v, %s", err, x.phase())
+	}
+	_ = d.file.Close()
+	d = drive(t, x, file)
+	d.Ask = func(context.Context, rollout.Due) (rollout.Verdict, string) { return rollout.Pass, "" }
+	if err := d.Run(t.Context()); err != nil || x.phase() != rollout.Completed || x.count("new") != 4 {
+		t.Errorf("%v, %s, %d have the change", err, x.phase(), x.count("new"))
+	}
+}
