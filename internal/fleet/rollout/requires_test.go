@@ -186,3 +186,41 @@ func TestRequiredAfterTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestSkippedRequirement: a host that catches up with one stable part does not get another stable part that requires a
+// change from which an operator excluded the host. It gets both after the retry.
+func TestSkippedRequirement(t *testing.T) {
+	f := newFitting(t)
+	f.head["db"] = "d2"
+	f.until(t, "d2", func() bool { return f.have("d2") == 1 })
+	var late *host
+	for _, h := range f.hosts {
+		if h.parts["db"] == "d1" {
+			late = h
+		}
+	}
+	f.on(t, "r2", rollout.Command{Action: rollout.ToSkip, Target: late.id})
+	f.until(t, "the others", func() bool { return f.have("d2") == 4 && len(f.s.Open()) == 0 })
+	late.online = false
+	f.head["web"], f.head["top"] = "w2", "t2"
+	f.until(t, "w2", func() bool { return f.have("w2") == 4 && f.have("t2") == 4 && len(f.s.Open()) == 0 })
+	late.online = true
+	f.until(t, "t2", func() bool { return f.have("t2") == 5 })
+	f.rest(60)
+	if f.have("w2") != 4 || f.have("d2") != 4 {
+		t.Errorf("%v\n%s", late.parts, f.text())
+	}
+	f.on(t, "r2", rollout.Command{Action: rollout.ToRetry, Target: late.id})
+	f.until(t, "both", func() bool { return f.have("w2") == 5 && f.have("d2") == 5 })
+}
+
+// on orders a command for one rollout.
+func (f *fleet) on(t *testing.T, id string, c rollout.Command) {
+	t.Helper()
+	c.Rollout, c.By = id, "jane"
+	log, err := f.s.Order(c, f.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.log = append(f.log, log...)
+}
