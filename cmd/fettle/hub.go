@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	hubcmd "fettle.dev/fettle/internal/ui/cli/hub"
+	"fettle.dev/fettle/internal/ui/web"
 )
 
 // hubRole is this binary as a hub. Repositories are compiled in a child process, as in all other
@@ -58,6 +60,7 @@ func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
 					stdin []byte) error {
 					return runForNotice(ctx, h, argv, stdin)
 				},
+				Pages: func(p hub.Pages) http.Handler { return web.ForHub(web.HubConfig(p)) },
 				Ready: func(api, bus net.Addr) { r.Ready(api, bus) }, Stopped: r.Stopped,
 			})
 		},

@@ -124,6 +124,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/contents", "serves content, and fetches it from other hubs"},
 			{"internal/fleet/gates", "queries Prometheus and webhooks about rollouts"},
 			{"internal/fleet/hub/members", "connections between hubs, and hubs that join"},
+			{"internal/fleet/hub/users", "signs browsers in"},
 			{"internal/ui/web", "serves the pages"},
 			{"test/fakehub", "a hub for their tests"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},

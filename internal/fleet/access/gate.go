@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,17 +64,25 @@ func (g *Gate) Authenticate(r *http.Request) (Principal, error) {
 // limited counts failed attempts of an address. After too many, the error no longer states why a
 // credential was refused. A valid credential is never refused because of other attempts.
 func (g *Gate) limited(r *http.Request, err error) error {
-	if g.Limit == nil || !shown(r) || !errors.Is(err, fleet.ErrDenied) {
+	if !shown(r) || !errors.Is(err, fleet.ErrDenied) {
 		return err
 	}
-	from := addressOf(r)
-	allowed := g.Limit.Allows(from, g.Now())
-	g.Limit.Failed(from, g.Now())
-	if allowed {
+	if g.CountFailure(r) {
 		return err
 	}
 	return fmt.Errorf("cannot authenticate: too many attempts from this address have failed. Wait a minute: %w",
 		fleet.ErrDenied)
+}
+
+// CountFailure counts a failed attempt of the address of a request. It returns false if there were too many before.
+func (g *Gate) CountFailure(r *http.Request) (allowed bool) {
+	if g.Limit == nil {
+		return true
+	}
+	from := addressOf(r)
+	allowed = g.Limit.Allows(from, g.Now())
+	g.Limit.Failed(from, g.Now())
+	return allowed
 }
 
 // shown reports whether a request contains a token: without one, it is not an attempt to guess.
@@ -102,7 +111,7 @@ func (g *Gate) token(ctx context.Context, header string) (Principal, error) {
 }
 
 func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
-	id, secret, ok := parseBearer(text)
+	id, secret, ok := parseSecret(bearerWord, text)
 	if !ok {
 		return Principal{}, errCredential()
 	}
@@ -113,8 +122,19 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 	if is == absent || !b.matches(secret, g.Now()) {
 		return Principal{}, errCredential()
 	}
+	if b.Of != "" {
+		of, has, err := load[Bearer](ctx, g, BearerKey(b.Of))
+		if err != nil {
+			return Principal{}, err
+		}
+		if has == absent || !of.valid(g.Now()) {
+			return Principal{}, errCredential()
+		}
+		is = max(is, has)
+	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
+	who.Login, who.Origin = b.ID, cmp.Or(b.Of, b.ID)
 	return who.knownAs(is), err
 }
 

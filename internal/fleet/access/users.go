@@ -52,6 +52,10 @@ type Bearer struct {
 	By      string `json:"by"`
 	Note    string `json:"note,omitempty"`
 	Revoked int64  `json:"revoked,omitempty"` // seconds since 1970; 0 means not revoked
+	// Session means that the token is the session of a browser.
+	Session bool `json:"session,omitempty"`
+	// Of is the ID of the token that created the session; "" for other tokens. The session ends with that token.
+	Of string `json:"of,omitempty"`
 }
 
 // Prefix returns the public beginning of the token, which identifies it in logs and lists.
@@ -85,14 +89,20 @@ func NewBearer(user string, roles []Role, life time.Duration, by, note string,
 	if life <= 0 || life > MaxBearer {
 		return "", Bearer{}, fmt.Errorf("cannot create a token that is valid for %s: the limit is %s", life, MaxBearer)
 	}
-	var id [5]byte
+	id, hash, text := newSecret(bearerWord)
+	return text, Bearer{ID: id, User: user, Hash: hash, Roles: roles, Expires: now.Add(life).Unix(), Created: now.Unix(),
+		By: by, Note: note}, nil
+}
+
+// newSecret returns a new ID, the hash of a new secret, and the text that starts with a word and contains both.
+func newSecret(word string) (id, hash, text string) {
+	var public [5]byte
 	var secret [20]byte
-	_, _ = rand.Read(id[:]) // crypto/rand never fails
+	_, _ = rand.Read(public[:]) // crypto/rand never fails
 	_, _ = rand.Read(secret[:])
-	b = Bearer{ID: lower.EncodeToString(id[:]), User: user, Hash: hashOf(secret[:]), Roles: roles,
-		Expires: now.Add(life).Unix(), Created: now.Unix(), By: by, Note: note}
-	body := b.Prefix() + "-" + lower.EncodeToString(secret[:])
-	return body + "-" + sumOf(body), b, nil
+	id = lower.EncodeToString(public[:])
+	body := word + id + "-" + lower.EncodeToString(secret[:])
+	return id, hashOf(secret[:]), body + "-" + sumOf(body)
 }
 
 func hashOf(secret []byte) string {
@@ -105,14 +115,14 @@ func sumOf(body string) string {
 	return lower.EncodeToString(sum[:])[:6]
 }
 
-// parseBearer splits a token. ok is false for invalid text, also after a typing error.
-func parseBearer(text string) (id string, secret []byte, ok bool) {
-	rest, ok := strings.CutPrefix(text, bearerWord)
+// parseSecret splits the text of newSecret. ok is false for invalid text, also after a typing error.
+func parseSecret(word, text string) (id string, secret []byte, ok bool) {
+	rest, ok := strings.CutPrefix(text, word)
 	parts := strings.Split(rest, "-")
 	if !ok || len(parts) != 3 || len(parts[0]) != 8 || len(parts[1]) != 32 {
 		return "", nil, false
 	}
-	if sumOf(bearerWord+parts[0]+"-"+parts[1]) != parts[2] {
+	if sumOf(word+parts[0]+"-"+parts[1]) != parts[2] {
 		return "", nil, false
 	}
 	if _, err := lower.DecodeString(parts[0]); err != nil {
@@ -124,6 +134,12 @@ func parseBearer(text string) (id string, secret []byte, ok bool) {
 
 // matches reports whether the secret belongs to the token, and the token is valid now.
 func (b Bearer) matches(secret []byte, now time.Time) bool {
-	same := subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(b.Hash)) == 1
-	return same && b.Revoked == 0 && now.Unix() < b.Expires
+	return equalHash(secret, b.Hash) && b.valid(now)
+}
+
+// valid reports whether the token is valid now.
+func (b Bearer) valid(now time.Time) bool { return b.Revoked == 0 && now.Unix() < b.Expires }
+
+func equalHash(secret []byte, hash string) bool {
+	return subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(hash)) == 1
 }

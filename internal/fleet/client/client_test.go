@@ -185,6 +185,7 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.RetireHub(), route.HubName{Hub: "hub2"}, document.HubRetirement{Reason: "old"}))
 	try(client.Post(ctx, c, route.SetUser(), document.UserRequest{Name: "ann", Roles: []string{"read"}}))
 	try(client.Get(ctx, c, route.Users()))
+	try(client.Post(ctx, c, route.CreateWebLogin(), document.WebLoginRequest{}))
 	try(client.Call(ctx, c, route.CreateLogin(), route.UserName{User: "ann"}, document.LoginRequest{}))
 	try(client.GetAt(ctx, c, route.Logins(), route.UserName{User: "ann"}))
 	try(client.Call(ctx, c, route.RevokeLogin(), route.LoginID{User: "ann", Login: "p1"},

@@ -15,6 +15,7 @@ const (
 	LoginFormat          = "fettle.fleet.login/1"
 	UserPageFormat       = "fettle.fleet.users/1"
 	NewLoginFormat       = "fettle.fleet.newlogin/1"
+	WebLoginFormat       = "fettle.fleet.weblogin/1"
 	LoginPageFormat      = "fettle.fleet.logins/2"
 )
 

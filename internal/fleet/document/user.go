@@ -32,6 +32,20 @@ type LoginRequest struct {
 	Note    string `json:"note,omitempty"`
 }
 
+// WebLoginRequest creates a link that signs a browser in.
+type WebLoginRequest struct {
+	// User is the user of the session; "" is the user of the request. Only an admin may name another user.
+	User string `json:"user,omitempty"`
+}
+
+// WebLogin contains a link that signs a browser in, once. No other answer contains its code.
+type WebLogin struct {
+	Format  string `json:"format"`
+	User    string `json:"user"`
+	Link    string `json:"link"`
+	Expires int64  `json:"expires"` // of the link
+}
+
 // NewLogin contains the new token; no other answer does.
 type NewLogin struct {
 	Format  string `json:"format"`

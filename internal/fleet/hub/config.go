@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"net"
+	"net/http"
 	"time"
 
 	"fettle.dev/fettle/internal/diag"
@@ -39,6 +40,8 @@ type Config struct {
 	Descriptors int
 	// Version is the version of this binary.
 	Version string
+	// Pages returns the handler of the pages for browsers on the HTTPS port; nil means that there are none.
+	Pages func(Pages) http.Handler
 	// Warn is called for errors after which the hub continues.
 	Warn func(text string)
 	// Ready is called when the hub serves agents and users. Stopped is called when it stops serving
@@ -46,6 +49,18 @@ type Config struct {
 	// again. Both may be nil.
 	Ready   func(api, bus net.Addr)
 	Stopped func()
+}
+
+// Pages contains what the pages for browsers need of their hub.
+type Pages struct {
+	API http.Handler
+	// SignIn uses the code of a link. It returns the secret of a new session and its end. If the code is not valid, the
+	// error wraps fleet.ErrDenied.
+	SignIn func(r *http.Request, code string) (secret string, end time.Time, err error)
+	// SignOut revokes the session of a request.
+	SignOut func(r *http.Request) error
+	// Changed returns a channel that is closed when the fleet may have changed.
+	Changed func() <-chan struct{}
 }
 
 func (c Config) warn(text string) {

@@ -51,6 +51,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleHubs(t, h.members)
 	api.HandleUsers(t, &h.users)
 	api.HandleLogins(t, &h.users)
+	api.HandleWebLogins(t, &h.users)
 	api.HandleAlarms(t, &h.notices)
 	api.HandleNotifications(t, &h.notices)
 	api.HandleNotices(t, &h.notices)
@@ -84,7 +85,7 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 	if err != nil {
 		return withoutPort(err)
 	}
-	far := api.Server(limited(h.routes()))
+	far := api.Server(limited(patient(h.withPages(h.routes(), h.apiHandler()))))
 	far.ConnContext = agentconn.InContext
 	far.TLSConfig = trust.ServerTLS(h.keys.TLS, h.now)
 	far.TLSConfig.GetConfigForClient = h.handshakeLimiter.Admit
@@ -144,10 +145,15 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST "+locks.SteadyStatePath, h.locks.ServeSteadyState)
 	mux.Handle(content.Path, h.contents.Server)
 	mux.Handle(content.HistoryPath, h.contents.Histories)
-	mux.Handle("/", &api.Handler{Table: apiTable(h), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,
-		Metrics: h.metrics, NewID: records.NewID, MayChange: h.members.MayChange,
-		Missing: func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }})
+	mux.Handle("/", h.apiHandler())
 	return patient(mux)
+}
+
+// apiHandler returns the handler of the table of the API.
+func (h *Hub) apiHandler() http.Handler {
+	return &api.Handler{Table: apiTable(h), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,
+		Metrics: h.metrics, NewID: records.NewID, MayChange: h.members.MayChange,
+		Missing: func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }}
 }
 
 // patient limits the time that a request waits for a store that does not answer.

@@ -38,6 +38,7 @@ type world struct {
 	warn []string
 
 	descriptors int // that the hub may have open; 0 is many
+	pages       func(hub.Pages) http.Handler
 }
 
 func newWorld(t *testing.T) *world {
@@ -107,7 +108,7 @@ func (w *world) start() {
 			Files: w.host, Dir: filepath.Join(w.dir, "hub"), Compile: compiler{}, Now: time.Now,
 			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
-			Ready: func(net.Addr, net.Addr) { served() }, Descriptors: w.descriptors,
+			Ready: func(net.Addr, net.Addr) { served() }, Descriptors: w.descriptors, Pages: w.pages,
 		})
 	}()
 	select {

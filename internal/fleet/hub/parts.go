@@ -66,7 +66,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.certificates = newCertificates(c, p.targets, p.jobs, p.repository)
 	p.requests = newRequests(c, p.targets, p.certificates)
 	p.users.Config = users.Config{Fleet: c.set.Fleet, Now: c.now, Keep: c.set.Retention.events(), Records: &c.records,
-		Keys: c.keys, CheckHubToken: c.members.CheckHubToken}
+		Keys: c.keys, CheckHubToken: c.members.CheckHubToken, URL: firstOf(c.set.HubURLs)}
 	p.contents = newContents(c, p.targets, p.repository)
 	p.exports = exports.New(exports.Config{Now: c.now, Warn: c.warn, Context: c.context, Records: &c.records,
 		Events: c.events, Trusted: p.targets.Trusted})
@@ -79,6 +79,13 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
 	p.binaries = newBinaries(c)
 	return p
+}
+
+func firstOf(urls []string) string {
+	if len(urls) == 0 {
+		return ""
+	}
+	return urls[0]
 }
 
 // silenceFor limits the time that one request waits for a store or an agent that does not answer.

@@ -17,7 +17,8 @@ type LoginID struct {
 }
 
 func ofUsers() []Row {
-	return []Row{Users().Row, SetUser().Row, CreateLogin().Row, Logins().Row, RevokeLogin().Row}
+	return []Row{Users().Row, SetUser().Row, CreateLogin().Row, Logins().Row, RevokeLogin().Row,
+		CreateWebLogin().Row}
 }
 
 // Users returns the users of the hubs.
@@ -45,4 +46,10 @@ func Logins() (r Route[UserName, None, document.LoginPage]) {
 func RevokeLogin() (r Route[LoginID, document.ReasonRequest, document.Done]) {
 	return r.post(access.Admin, "/v1/users/{user}/logins/{login}/revoke",
 		"Revoke a login token of a user, at all hubs")
+}
+
+// CreateWebLogin creates a link that signs a browser in. Its right is read, because the session has at most the rights
+// of the request.
+func CreateWebLogin() (r Route[None, document.WebLoginRequest, document.WebLogin]) {
+	return r.post(access.Read, "/v1/web-logins", "Create a link that signs a browser in once")
 }

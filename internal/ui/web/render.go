@@ -34,6 +34,10 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 // serve answers with a whole page.
 func (s *Site) serve(w http.ResponseWriter, r *http.Request, f pageFunc) {
 	v, p, status := s.read(r, f)
+	if status == http.StatusUnauthorized && s.Unauthenticated != nil {
+		s.Unauthenticated(w, r)
+		return
+	}
 	text, err := s.render("page", v, p, takeFlash(w, r))
 	if err != nil {
 		http.Error(w, "cannot render the page: "+err.Error(), http.StatusInternalServerError)

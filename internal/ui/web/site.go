@@ -20,6 +20,9 @@ type Config struct {
 	Refresh time.Duration
 	// SignOut is the path of a form that ends the session; "" means that there is none.
 	SignOut string
+	// Unauthenticated answers requests for pages that the hub does not authenticate; nil means that a page describes
+	// the problem.
+	Unauthenticated http.HandlerFunc
 }
 
 // Site serves the pages of a fleet. It is safe for concurrent use.

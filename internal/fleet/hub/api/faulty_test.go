@@ -109,6 +109,11 @@ func (f faulty) CreateLogin(ctx context.Context, by access.Principal, name strin
 	return or(f, func() (document.NewLogin, error) { return f.Backend.CreateLogin(ctx, by, name, r) })
 }
 
+func (f faulty) CreateWebLogin(ctx context.Context, by access.Principal,
+	r document.WebLoginRequest) (document.WebLogin, error) {
+	return or(f, func() (document.WebLogin, error) { return f.Backend.CreateWebLogin(ctx, by, r) })
+}
+
 func (f faulty) Logins(ctx context.Context, name string) ([]document.Login, error) {
 	return or(f, func() ([]document.Login, error) { return f.Backend.Logins(ctx, name) })
 }

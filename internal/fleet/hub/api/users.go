@@ -24,6 +24,12 @@ type Logins interface {
 	RevokeLogin(ctx context.Context, by access.Principal, name, login string) error
 }
 
+// WebLogins are links that sign browsers in.
+type WebLogins interface {
+	// CreateWebLogin creates a link. The session of the browser has at most the rights of by.
+	CreateWebLogin(ctx context.Context, by access.Principal, r document.WebLoginRequest) (document.WebLogin, error)
+}
+
 // HandleUsers registers the handlers of users.
 func HandleUsers(t *Table, b Users) {
 	handleGet(t, route.Users(), func(ctx context.Context) (document.UserPage, error) {
@@ -70,5 +76,15 @@ func HandleLogins(t *Table, b Logins) {
 		func(ctx context.Context, c Caller, at route.LoginID, _ document.ReasonRequest) (document.Done, error) {
 			return done(b.RevokeLogin(ctx, c.Principal, at.User, at.Login),
 				"The login token %s of %s is revoked.", at.Login, at.User)
+		})
+}
+
+// HandleWebLogins registers the handler of links that sign browsers in.
+func HandleWebLogins(t *Table, b WebLogins) {
+	handlePost(t, route.CreateWebLogin(),
+		func(ctx context.Context, c Caller, r document.WebLoginRequest) (document.WebLogin, error) {
+			l, err := b.CreateWebLogin(ctx, c.Principal, r)
+			l.Format = document.WebLoginFormat
+			return l, err
 		})
 }

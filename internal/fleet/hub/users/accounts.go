@@ -16,7 +16,9 @@ import (
 // Config contains what Accounts need of their hub.
 type Config struct {
 	Fleet string // the name of the fleet
-	Now   func() time.Time
+	// URL is the address of this hub, such as https://hub.example.org:7440.
+	URL string
+	Now func() time.Time
 	// Keep is the time for which unusable tokens stay.
 	Keep    time.Duration
 	Records *records.Table

@@ -21,7 +21,7 @@ import (
 
 // NewLogin builds the command login, to set the hub and the user for fleet commands.
 func NewLogin(s *cli.Session) *cobra.Command {
-	authority := ""
+	authority, web, user := "", false, ""
 	c := &cobra.Command{
 		Use:   "login HUB",
 		Short: "Set the hub and the user for fleet commands",
@@ -35,11 +35,28 @@ hub shows on its own host. Without --ca-digest, the login to an https address
 is refused, and the digest of the hub that answered is shown: compare the two.
 After the login, only hubs of that fleet CA are trusted, at any address.
 
-Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
-		Example: "  fettle login https://hub.example.org:7440 --ca-digest sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null",
-		Args:    cli.Args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return logIn(c.Context(), s, a[0], authority) },
+Hosts can require signed commands. Set your SSH key for them with --sign-key.
+
+With --web, it prints a link to the pages of the hub, with your stored login. The
+link works once, for two minutes, and signs a browser in for at most 12 hours.
+The browser then has at most your rights. Its session is a login token: see it
+with fettle user logins, and end it with fettle user revoke. It also ends with
+the token of your login. An admin can name another user with --user.`,
+		Example: "  fettle login https://hub.example.org:7440 --ca-digest sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null\n" +
+			"  fettle login --web",
+		Args: cli.Args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if err := checkLogin(a, authority, web, user); err != nil {
+				return err
+			}
+			if web {
+				return showWebLogin(c.Context(), s, user)
+			}
+			return logIn(c.Context(), s, a[0], authority)
+		},
 	}
+	c.Flags().BoolVar(&web, "web", false, "print a link that signs a browser in, once")
+	c.Flags().StringVar(&user, "user", "", "with --web: sign in the user `NAME`")
 	c.Flags().StringVar(&authority, "ca-digest", "",
 		"the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
 	return c

@@ -103,6 +103,13 @@ func (h *Hub) CreateLogin(_ context.Context, _ access.Principal, name string,
 	return document.NewLogin{Name: name, ID: "p1", Expires: Now().UnixNano() + r.Expires, Secret: "secret-of-" + name}, nil
 }
 
+// CreateWebLogin returns a link that no page accepts.
+func (h *Hub) CreateWebLogin(_ context.Context, by access.Principal,
+	r document.WebLoginRequest) (document.WebLogin, error) {
+	return document.WebLogin{User: cmp.Or(r.User, by.Name), Link: "https://hub1.example.org:7440/sign-in?code=w1",
+		Expires: Now().Add(2 * time.Minute).UnixNano()}, nil
+}
+
 // Logins returns one fixed login, different from the result of CreateLogin.
 func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 	h.mu.Lock()

@@ -26,6 +26,7 @@ type Backend interface {
 	api.Hubs
 	api.Users
 	api.Logins
+	api.WebLogins
 	api.Alarms
 	api.Notifications
 	api.Notices
@@ -60,6 +61,7 @@ func Table(b Backend) *api.Table {
 	api.HandleHubs(t, b)
 	api.HandleUsers(t, b)
 	api.HandleLogins(t, b)
+	api.HandleWebLogins(t, b)
 	api.HandleAlarms(t, b)
 	api.HandleNotifications(t, b)
 	api.HandleNotices(t, b)
