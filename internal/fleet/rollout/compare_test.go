@@ -34,7 +34,8 @@ func compared(log []rollout.Event, id string, wave int, g rollout.Gate) bool {
 	return so && later
 }
 
-// sides checks the targets of comparisons: those with the change have it, and the others do not.
+// sides checks the targets of comparisons: those with the change have it, and the others do not. Another rollout can
+// give a target with the change other content meanwhile.
 func (f *fleet) sides() {
 	for _, d := range f.s.Due(f.now) {
 		if d.Gate.Type != rollout.CompareGate {
@@ -46,12 +47,20 @@ func (f *fleet) sides() {
 				lacks := h == nil || slices.ContainsFunc(f.wants(h), func(c rollout.Change) bool {
 					return brings(&d.Plan, c)
 				})
-				if lacks != (i == 1) || h.begun == 0 && i == 0 {
+				if lacks != (i == 1) || i == 0 && h.begun == 0 && !f.changes(id, d.Rollout) {
 					f.tell("%s compares %v with %v, and %s is wrong", d.Rollout, d.With, d.Without, id)
 				}
 			}
 		}
 	}
+}
+
+// changes reports whether an open rollout, except for one, has granted its change to a host that is not ready with it.
+func (f *fleet) changes(id rollout.ID, except string) bool {
+	return slices.ContainsFunc(f.s.Open(), func(r *rollout.Rollout) bool {
+		m := r.Members[id]
+		return r.ID != except && m != nil && m.State == rollout.MemberGranted
+	})
 }
 
 func comparison() rollout.Gate {

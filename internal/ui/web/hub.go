@@ -90,7 +90,6 @@ func (h *hubSite) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), problemOf(err).Status)
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server limits only short requests
 	h.site.ServeHTTP(w, r)
 }
 
