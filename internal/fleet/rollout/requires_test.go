@@ -193,12 +193,8 @@ func TestSkippedRequirement(t *testing.T) {
 	f := newFitting(t)
 	f.head["db"] = "d2"
 	f.until(t, "d2", func() bool { return f.have("d2") == 1 })
-	var late *host
-	for _, h := range f.hosts {
-		if h.parts["db"] == "d1" {
-			late = h
-		}
-	}
+	rest := f.s.Rollouts["r2"].Plan.Waves[2].Members
+	late := f.hosts[rest[len(rest)-1]]
 	f.on(t, "r2", rollout.Command{Action: rollout.ToSkip, Target: late.id})
 	f.until(t, "the others", func() bool { return f.have("d2") == 4 && len(f.s.Open()) == 0 })
 	late.online = false
