@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,6 +32,7 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/web"
 )
 
 // Now returns the first time of every hub.
@@ -106,6 +108,7 @@ func (h *Hub) run() (err error) {
 		h.ended <- hub.Run(ctx, hub.Config{Files: h.files, Dir: h.hubDir(), Compile: compiler{}, Now: h.Time, Warn: h.warn,
 			Socket: h.socket(), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Ready:   func(net.Addr, net.Addr) { close(ready) },
+			Pages:   func(p hub.Pages) http.Handler { return web.ForHub(web.HubConfig(p)) },
 			Version: "test"})
 	}()
 	select {

@@ -34,7 +34,6 @@ type browser struct {
 // open serves the pages for a user, and opens the first one.
 func open(t *testing.T, c *client.Client, now func() time.Time) *browser {
 	t.Helper()
-	path := needs.Program(t, "chromium")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -45,17 +44,26 @@ func open(t *testing.T, c *client.Client, now func() time.Time) *browser {
 	server := &http.Server{Handler: local}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
+	b := start(t, "http://"+l.Addr().String())
+	b.do(chromedp.Navigate(local.Address()), chromedp.WaitVisible("#main"))
+	return b
+}
+
+// start starts a browser for the site at an address.
+func start(t *testing.T, base string) *browser {
+	t.Helper()
+	path := needs.Program(t, "chromium")
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(stop)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path),
+		chromedp.IgnoreCertErrors) // browsers do not know the fleet CA
 	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	b := &browser{t: t, ctx: ctx, base: "http://" + l.Addr().String()}
+	b := &browser{t: t, ctx: ctx, base: base}
 	b.do(chromedp.EmulateViewport(1280, 900))
 	b.listen()
-	b.do(chromedp.Navigate(local.Address()), chromedp.WaitVisible("#main"))
 	return b
 }
 

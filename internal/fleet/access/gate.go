@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +133,7 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
-	who.Login, who.Origin = b.ID, cmp.Or(b.Of, b.ID)
+	who.Login, who.Session = b.ID, b.Session
 	return who.knownAs(is), err
 }
 

@@ -71,9 +71,10 @@ type Principal struct {
 	// Unconfirmed means that the rights come from the last known record, because the store does not
 	// answer. Then they include at most read.
 	Unconfirmed bool
-	// Login is the ID of the login token of the request, "" for other credentials. Origin is the ID of the token that
-	// created the session of a browser, and is equal to Login for other tokens.
-	Login, Origin string
+	// Login is the ID of the login token of the request, "" for other credentials. Session means that the token is the
+	// session of a browser.
+	Login   string
+	Session bool
 
 	rights []Right
 	groups []string

@@ -41,7 +41,7 @@ func WebLoginKey(id string) string { return WebLoginPrefix + id }
 func NewWebLogin(user User, by Principal, now time.Time) (code string, w WebLogin) {
 	id, hash, code := newSecret(webLoginWord)
 	w = WebLogin{ID: id, User: user.Name, Hash: hash, Roles: rolesWithin(both(rightsOf(user.Roles), by.rights)),
-		Of: by.Origin, By: by.Name, Expires: now.Add(WebLoginLife).Unix()}
+		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix()}
 	if !by.Expires.IsZero() {
 		w.Latest = by.Expires.Unix()
 	}

@@ -54,9 +54,9 @@ type Config struct {
 // Pages contains what the pages for browsers need of their hub.
 type Pages struct {
 	API http.Handler
-	// SignIn uses the code of a link. It returns the secret of a new session and its end. If the code is not valid, the
-	// error wraps fleet.ErrDenied.
-	SignIn func(r *http.Request, code string) (secret string, end time.Time, err error)
+	// SignIn uses the code of a link. It returns the secret of a new session and its duration. If the code is not valid,
+	// the error wraps fleet.ErrDenied.
+	SignIn func(r *http.Request, code string) (secret string, life time.Duration, err error)
 	// SignOut revokes the session of a request.
 	SignOut func(r *http.Request) error
 	// Changed returns a channel that is closed when the fleet may have changed.

@@ -50,7 +50,7 @@ func TestRevocationsFlood(t *testing.T) {
 		chain []*x509.Certificate
 		want  int
 	}{"another target": {other.Chain(), 204}, "a hub": {[]*x509.Certificate{leafOf(t, s.hub)}, 204},
-		"a signer": {[]*x509.Certificate{signerOf(t, s.hub)}, 403}, "nobody": {nil, 403},
+		"a signer": {[]*x509.Certificate{signerOf(t, s.hub)}, 403}, "no certificate": {nil, 403},
 		"an issuer": {[]*x509.Certificate{issuerOf(t, s.hub).Certificate()}, 403}} {
 		if got := s.tells(c.chain); got != c.want {
 			t.Errorf("%s: %d", what, got)

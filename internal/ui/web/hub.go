@@ -16,9 +16,9 @@ import (
 // HubConfig contains what the pages on a hub need of it. All fields must be set.
 type HubConfig struct {
 	API http.Handler
-	// SignIn uses the code of a link. It returns the secret of a new session and its end. If the code is not valid, the
-	// error wraps fleet.ErrDenied.
-	SignIn func(r *http.Request, code string) (secret string, end time.Time, err error)
+	// SignIn uses the code of a link. It returns the secret of a new session and its duration. If the code is not valid,
+	// the error wraps fleet.ErrDenied.
+	SignIn func(r *http.Request, code string) (secret string, life time.Duration, err error)
 	// SignOut revokes the session of a request.
 	SignOut func(r *http.Request) error
 	// Changed returns a channel that is closed when the fleet may have changed.
@@ -122,7 +122,7 @@ func (h *hubSite) showSignIn(w http.ResponseWriter, r *http.Request) {
 
 // signIn exchanges the code for a session.
 func (h *hubSite) signIn(w http.ResponseWriter, r *http.Request) {
-	secret, end, err := h.SignIn(r, r.PostFormValue("code"))
+	secret, life, err := h.SignIn(r, r.PostFormValue("code"))
 	if err != nil {
 		p := &document.Problem{Title: "You are not signed in", Status: http.StatusServiceUnavailable, Detail: err.Error()}
 		if errors.Is(err, fleet.ErrDenied) {
@@ -132,8 +132,9 @@ func (h *hubSite) signIn(w http.ResponseWriter, r *http.Request) {
 		h.signInPage(w, r, p.Status, signInData{Problem: p})
 		return
 	}
+	// A duration, because the clock of the browser can differ from the clock of the hub.
 	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: secret, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Expires: end})
+		SameSite: http.SameSiteStrictMode, MaxAge: max(1, int(life.Seconds()))})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

@@ -103,7 +103,7 @@ func TestPreview(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := m.log.Preview(ctx, m.fleet, m.state.Input(1, m.contents)); !errors.Is(err, context.Canceled) {
-		t.Errorf("for a user who is gone: %v", err)
+		t.Errorf("after the user has cancelled: %v", err)
 	}
 }
 

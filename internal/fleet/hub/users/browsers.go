@@ -24,27 +24,27 @@ type Browsers struct {
 	MayChange func() error
 }
 
-// SignIn uses the code of a link. It returns the secret of a new session and its end. If the code is not valid, the
-// error wraps fleet.ErrDenied.
-func (b Browsers) SignIn(r *http.Request, code string) (secret string, end time.Time, err error) {
+// SignIn uses the code of a link. It returns the secret of a new session and its duration. If the code is not valid,
+// the error wraps fleet.ErrDenied.
+func (b Browsers) SignIn(r *http.Request, code string) (secret string, life time.Duration, err error) {
 	if err := b.MayChange(); err != nil {
-		return "", end, err
+		return "", 0, err
 	}
 	w, rev, err := b.Accounts.WebLogin(r.Context(), code)
 	entry := access.Entry{User: w.User, Credential: "web login " + w.ID, Operation: "POST " + SignInPath,
 		From: r.RemoteAddr}
 	if err != nil {
-		return "", end, b.failed(r, entry, err)
+		return "", 0, b.failed(r, entry, err)
 	}
 	if err := b.audit(r, entry, access.Begun); err != nil {
-		return "", end, err
+		return "", 0, err
 	}
 	secret, session, err := b.Accounts.RedeemWebLogin(r.Context(), w, rev)
 	if err != nil {
-		return "", end, b.failed(r, entry, err)
+		return "", 0, b.failed(r, entry, err)
 	}
 	entry.Object = session.Prefix()
-	return secret, time.Unix(session.Expires, 0), b.audit(r, entry, access.Done)
+	return secret, time.Unix(session.Expires, 0).Sub(b.Accounts.Now()), b.audit(r, entry, access.Done)
 }
 
 // failed counts and records a failed attempt. After too many of them from one address, it stops recording: strangers

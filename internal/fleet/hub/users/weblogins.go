@@ -28,6 +28,10 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
 		return document.WebLogin{}, &api.Refusal{Status: 403, Why: "cannot sign in another user without the right admin",
 			Hint: "Omit --user, to sign in yourself"}
 	}
+	if by.Session { // otherwise a stolen session could outlive the sign-out of its user
+		return document.WebLogin{}, &api.Refusal{Status: 403, Why: "cannot sign in a browser with the session of a browser",
+			Hint: "Use a stored login: fettle login --web"}
+	}
 	user, err := a.user(ctx, name)
 	if err != nil {
 		return document.WebLogin{}, err
@@ -47,7 +51,7 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
 		Link: a.URL + SignInPath + "?code=" + url.QueryEscape(code)}, err
 }
 
-// user returns a user who may sign in.
+// user returns a user. A user who is locked out is an error.
 func (a *Accounts) user(ctx context.Context, name string) (access.User, error) {
 	e, err := a.Records.Buckets["people"].Get(ctx, access.UserKey(name))
 	var u access.User
