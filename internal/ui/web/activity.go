@@ -29,8 +29,8 @@ func jobPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page{Title: "Job " + j.ID, Tab: "/jobs", Template: "job", Data: j, Command: "fettle job show " + j.ID,
-		Address: address(route.Job(), at)}, nil
+	return &page{Title: "Job " + j.ID, Tab: "/jobs", Template: "job", Data: j,
+		Command: commandOf("fettle", "job", "show", j.ID), Address: address(route.Job(), at)}, nil
 }
 
 // eventsPage shows the newest events.

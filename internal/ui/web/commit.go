@@ -55,5 +55,5 @@ func commitPage(v *visit) (*page, error) {
 	}
 	slices.SortFunc(d.Modules, func(a, b committed) int { return strings.Compare(a.Module, b.Module) })
 	return &page{Title: "Commit " + short(d.Commit), Tab: "/modules", Template: "commit", Data: d,
-		Command: "fettle rollout plan " + short(d.Commit), Address: address(route.Modules(), route.None{})}, nil
+		Command: "fettle module list", Address: address(route.Modules(), route.None{})}, nil
 }

@@ -2,8 +2,9 @@
 //
 //	site := web.New(web.Config{
 //		Client: func(*http.Request) (*client.Client, error) { return c, nil },
-//		Command: "fettle ui",
-//	})
+//
+// //	})
+//
 //	err := http.Serve(listener, site)
 //
 // Each page reads from a hub through the routes of its API, with the rights of the user: a page can show and change

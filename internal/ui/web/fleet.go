@@ -66,11 +66,11 @@ func fleetPage(v *visit) (*page, error) {
 	if d.Offset > 0 {
 		d.Before = withOffset(q, max(0, d.Offset-rowsPerPage))
 	}
-	command := "fettle target list"
+	words := []string{"fettle", "target", "list"}
 	for _, s := range at.Select {
-		command += " -t " + s
+		words = append(words, "-t", s)
 	}
-	return &page{Title: "Fleet", Tab: "/", Template: "fleet", Data: d, Command: command,
+	return &page{Title: "Fleet", Tab: "/", Template: "fleet", Data: d, Command: commandOf(words...),
 		Address: address(route.Targets(), at)}, nil
 }
 

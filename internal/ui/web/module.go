@@ -33,6 +33,6 @@ func modulePage(v *visit) (*page, error) {
 		d.Most = max(d.Most, r.Assigned, r.Applied)
 	}
 	name := partName(m.Module.Module)
-	return &page{Title: name, Tab: "/modules", Template: "module", Data: d, Command: "fettle module show " + name,
-		Address: address(route.Module(), at)}, nil
+	return &page{Title: name, Tab: "/modules", Template: "module", Data: d,
+		Command: commandOf("fettle", "module", "show", name), Address: address(route.Module(), at)}, nil
 }

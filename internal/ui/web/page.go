@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/access"
@@ -79,11 +81,20 @@ func get[A, Out any](v *visit, r route.Route[A, route.None, Out], at A) (Out, er
 	return client.GetAt(v.Context(), v.client, r, at)
 }
 
-// address returns the path of a route with its values, for display.
+// address returns the path of a route with its values. In double quotes, no character of it is special for a shell.
 func address[A, In, Out any](r route.Route[A, In, Out], at A) string {
-	text := r.Address(at)
-	if plain, err := url.QueryUnescape(text); err == nil {
-		return plain
-	}
-	return text
+	return strings.NewReplacer("$", "%24", "`", "%60", "!", "%21").Replace(r.Address(at))
 }
+
+// commandOf returns a command line that a user can copy: a shell passes each word as it is. A word can come from a link
+// of another user.
+func commandOf(words ...string) string {
+	for i, w := range words {
+		if !plainWord().MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })

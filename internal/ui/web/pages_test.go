@@ -109,7 +109,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestReader: a user who may not change anything sees no form that changes something.
+// TestReader: the pages of a user without the right to change something have no form for it.
 func TestReader(t *testing.T) {
 	s := siteOf(t, fakehub.Hostile{Rights: []string{"read"}})
 	for _, path := range paths() {

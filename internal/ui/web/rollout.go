@@ -44,7 +44,7 @@ func rolloutPage(v *visit) (*page, error) {
 		d.Approvals = approvalsOf(r.Rollout, v.user.Name)
 	}
 	return &page{Title: "Rollout " + r.Rollout.ID, Tab: "/rollouts", Template: "rollout", Data: d,
-		Command: "fettle rollout show " + r.Rollout.ID, Address: address(route.Rollout(), at)}, nil
+		Command: commandOf("fettle", "rollout", "show", r.Rollout.ID), Address: address(route.Rollout(), at)}, nil
 }
 
 // ordersOf returns the commands that a rollout accepts in its phase.

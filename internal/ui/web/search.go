@@ -28,7 +28,7 @@ func (d searchData) Empty() bool {
 // searchPage finds targets by name, identity or label, modules, rollouts, and commits that targets have.
 func searchPage(v *visit) (*page, error) {
 	d := searchData{Text: strings.TrimSpace(v.URL.Query().Get("q"))}
-	p := &page{Title: "Search", Template: "search", Command: "fettle target list -t '*" + d.Text + "*'"}
+	p := &page{Title: "Search", Template: "search"}
 	if d.Text == "" {
 		p.Data = d
 		return p, nil

@@ -58,7 +58,7 @@ func TestServeLocal(t *testing.T) {
 		}
 	}
 	stop()
-	_, _ = io.Copy(io.Discard, lines) // returns, whoever closes the stream
+	_, _ = io.Copy(io.Discard, lines) // the end of the server or of the command ends it, with or without an error
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -47,13 +47,13 @@ func targetPage(v *visit) (*page, error) {
 	slices.Reverse(events.Events)
 	d.Events = events.Events
 	name := cmp.Or(detail.Target.Name, string(detail.Target.ID))
-	command := "fettle target show " + name
+	command := commandOf("fettle", "target", "show", name)
 	if module, ok := asked(v, "explain"); ok {
 		why, err := get(v, route.Explain(), route.TargetModule{Target: at.Target, Module: module})
 		if err != nil {
 			return nil, err
 		}
-		d.Module, command = &why, "fettle explain "+name+" "+cmp.Or(partName(module), "")
+		d.Module, command = &why, commandOf("fettle", "explain", name, partName(module))
 	}
 	return &page{Title: name, Tab: "/", Template: "target", Data: d, Command: command,
 		Address: address(route.Target(), at)}, nil
