@@ -5,6 +5,7 @@
 package fakehub
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -26,9 +27,10 @@ import (
 // not escape it for its place.
 const Attack = `</script></title>"'><img src=x onerror=alert(1)>javascript:alert(1)` + "`{{.}}&amp;\x07\u202e"
 
-// Hostile answers each route with a document in which each text is Attack, and each list has two items.
+// Hostile answers each route with a document in which all texts are equal, and each list has two items.
 type Hostile struct {
 	Rights []string // of the user
+	Text   string   // "" means Attack
 }
 
 // ServeHTTP answers the routes of the API.
@@ -39,7 +41,7 @@ func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := reflect.New(reflect.TypeOf(row.Out))
-	fill(out.Elem(), 0)
+	fill(out.Elem(), cmp.Or(h.Text, Attack), 0)
 	switch d := out.Interface().(type) {
 	case *document.CurrentUser:
 		d.Rights = h.Rights
@@ -118,13 +120,13 @@ func answer(w http.ResponseWriter, doc any) {
 }
 
 // fill sets all fields of a value. Values that contain themselves end at a depth of 8.
-func fill(v reflect.Value, depth int) {
+func fill(v reflect.Value, text string, depth int) {
 	if depth > 8 {
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(Attack)
+		v.SetString(text)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
@@ -133,22 +135,22 @@ func fill(v reflect.Value, depth int) {
 		v.SetUint(7)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), depth+1)
+		fill(v.Elem(), text, depth+1)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range 2 {
-			fill(v.Index(i), depth+1)
+			fill(v.Index(i), text, depth+1)
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth+1)
-		fill(value, depth+1)
+		fill(key, text, depth+1)
+		fill(value, text, depth+1)
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i), depth+1)
+				fill(v.Field(i), text, depth+1)
 			}
 		}
 	}

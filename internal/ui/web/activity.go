@@ -94,6 +94,6 @@ func auditPage(v *visit) (*page, error) {
 			d.Entries = append(d.Entries, r)
 		}
 	}
-	return &page{Title: "Audit log", Tab: "/audit", Template: "audit", Data: d, Command: "fettle audit",
+	return &page{Title: "Audit log", Tab: "/audit", Template: "audit", Data: d, Command: "fettle audit list",
 		Address: address(route.AuditLog(), at)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/hint"
 )
 
 // ServeLocal serves the pages for a client at a port of the loopback address, until ctx ends. Port 0 is any unused
@@ -16,7 +17,7 @@ import (
 func ServeLocal(ctx context.Context, c *client.Client, port int, ready func(address string)) error {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
 	if err != nil {
-		return fmt.Errorf("cannot serve pages on this machine: %w", err)
+		return hint.With(fmt.Errorf("cannot serve pages on this machine: %w", err), "Use any unused port: fettle ui")
 	}
 	site := New(Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }})
 	local := NewLocal(site, l.Addr().String())
