@@ -171,9 +171,10 @@ func (m *forecast) lacks(to image.File, p string) error {
 	return errors.Join(m.displaces(to, p), m.lacksDirectory(p))
 }
 
-// displaces returns an error for a path that would become to, but is a directory with files of others.
-func (m *index) displaces(to image.File, p string) error {
-	if first := m.in.ForeignPaths[p]; first != "" && to.Type != image.Directory {
+// displaces returns an error for a path that would become to, but is a directory with files of others. A
+// directory behind a link that this plan replaces is another one.
+func (m *forecast) displaces(to image.File, p string) error {
+	if first := m.in.ForeignPaths[p]; first != "" && to.Type != image.Directory && !m.unseen(p) {
 		return holdsForeign(p, first)
 	}
 	return nil

@@ -15,7 +15,13 @@ func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (im
 	if s.Verb == step.Pkg && m.in.Goal == nil {
 		return withoutUnsaidHold(s, old, now, e.Origin)
 	}
-	if s.Verb != step.Mkdir || old.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil || !isDirectory(now.File()) {
+	if s.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil {
+		return now, false
+	}
+	if old.Verb != step.Mkdir {
+		return m.asOrigin(s, now, e)
+	}
+	if !isDirectory(now.File()) {
 		return now, false
 	}
 	was, err := m.in.Rules.Target(old, now)
@@ -38,6 +44,27 @@ func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (im
 		f.Mode = origin.Mode
 	}
 	return image.Of(&f), f.UID != now.File().UID || f.GID != now.File().GID || f.Mode != now.File().Mode
+}
+
+// asOrigin treats a path that an earlier list gave a file, a link or nothing as the empty directory that it was
+// before, so that a directory that returns there has its earlier metadata. The content of the directory does not
+// return: an earlier list removed it.
+func (m *index) asOrigin(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
+	if now.File() == nil || isDirectory(now.File()) || !isDirectory(e.Origin.File()) {
+		return now, false
+	}
+	if !now.Absent() && (e.Step.Absent() || m.drifted(e, now)) {
+		return now, false
+	}
+	f := *e.Origin.File()
+	f.Tree, f.Entries = "", nil
+	origin := image.Of(&f)
+	made, err := m.in.Rules.Target(s, now)
+	if err != nil {
+		return origin, true
+	}
+	like, err := m.in.Rules.Target(s, origin)
+	return origin, err == nil && !like.Same(made)
 }
 
 func withoutUnsaidHold(s, old step.Step, now image.Image, origin *image.Image) (image.Image, bool) {
