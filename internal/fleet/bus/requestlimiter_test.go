@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -30,7 +31,9 @@ func TestAnswersHaveABound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		bustest.Await(t, "it is here", func() bool { return srv.Exchange().IsConnected(bustest.ID(i)) })
+		var up atomic.Bool
+		l.Changes(up.Store)
+		bustest.Await(t, "it is here", up.Load)
 		for range 20 {
 			if _, err := l.Ask(t.Context(), "much", nil); err != nil {
 				last = err
