@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,29 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *browser) visit(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitVisible("#main"))
+}
+
+// click moves the pointer to an element and clicks it, as a user does.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	at := b.pointTo(selector)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// pointTo moves the pointer to an element and returns its place. The page can change until the pointer arrives.
+func (b *browser) pointTo(selector string) (at []float64) {
+	b.t.Helper()
+	query := "document.querySelector(" + strconv.Quote(selector) + ")"
+	b.do(chromedp.WaitVisible(selector), chromedp.ScrollIntoView(selector))
+	for range 100 {
+		at = eval[[]float64](b, "(r => [r.x + r.width/2, r.y + r.height/2])("+query+".getBoundingClientRect())")
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1]))
+		if eval[bool](b, query+".matches(':hover')") {
+			return at
+		}
+	}
+	b.t.Fatalf("the pointer never reached %s", selector)
+	return nil
 }
 
 // eval returns the value of an expression in the page.

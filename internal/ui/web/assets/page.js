@@ -22,12 +22,30 @@
     Idiomorph.morph(main, next, options);
   }
 
+  // While the pointer moves on a button or link, the page keeps its layout, so that a click hits what the user sees.
+  const hold = 2000; // milliseconds
+  let next = null, timer, pointed = 0;
+  function settle() {
+    clearTimeout(timer);
+    if (next === null) return;
+    const wait = pointed + hold - Date.now();
+    if (wait > 0) { timer = setTimeout(settle, wait); return; }
+    update(next);
+    next = null;
+  }
+  for (const kind of ["pointermove", "pointerdown"]) {
+    document.addEventListener(kind, (event) => {
+      pointed = event.target.closest && event.target.closest("form, a, summary") ? Date.now() : 0;
+      if (!pointed) settle();
+    });
+  }
+
   let source;
   function follow() {
     if (source) source.close();
     source = new EventSource("/live?at=" + encodeURIComponent(document.body.dataset.path));
     source.addEventListener("open", () => say("This page updates itself."));
-    source.addEventListener("page", (event) => update(JSON.parse(event.data)));
+    source.addEventListener("page", (event) => { next = JSON.parse(event.data); settle(); });
     source.addEventListener("error", () => say("The connection is lost. The page shows the last known state."));
   }
   document.addEventListener("visibilitychange", () => {
