@@ -46,9 +46,8 @@ func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (im
 	return image.Of(&f), f.UID != now.File().UID || f.GID != now.File().GID || f.Mode != now.File().Mode
 }
 
-// asOrigin treats a path that an earlier list gave a file, a link or nothing as the empty directory that it was
-// before, so that a directory that returns there has its earlier metadata. The content of the directory does not
-// return: an earlier list removed it.
+// asOrigin returns the directory of the origin, empty, for a path where an earlier list had a file, a link or
+// nothing. A directory that is created there again has its earlier metadata. The removed content does not return.
 func (m *index) asOrigin(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
 	if now.File() == nil || isDirectory(now.File()) || !isDirectory(e.Origin.File()) {
 		return now, false
