@@ -81,7 +81,7 @@ func (p *commitParser) line(line []byte) error {
 			p.signature = append(p.signature, line[1:]...)
 			return nil
 		}
-		if slices.Contains([]string{"", "tree", "parent"}, p.last) || strings.HasPrefix(p.last, "gpgsig") {
+		if slices.Contains([]string{"", "tree", "parent"}, p.last) {
 			return errors.New("its commit cannot be read")
 		}
 		p.payload = append(p.payload, line...)

@@ -1,11 +1,14 @@
 package content_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet/content"
 )
@@ -115,5 +118,25 @@ func TestTooMuchContent(t *testing.T) {
 	wantErr(t, f.Fetch(t.Context(), nameOf(text)), "all servers delivered wrong content")
 	if len(h.requests) != 2 {
 		t.Errorf("%d requests, want a second one for all of the content", len(h.requests))
+	}
+}
+
+// TestFetchEndsInAPause: the end of the context also ends the pause between two rounds.
+func TestFetchEndsInAPause(t *testing.T) {
+	stop := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := fetcher(memStore(t, 0), serve(t, http.HandlerFunc(http.NotFound)))
+	f.Pause = 24 * time.Hour
+	time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
+	if err := f.Fetch(ctx, nameOf("x")); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}
+
+// TestNotAnAddress: the address of a server that cannot be parsed is the reason of the failure, also of empty content.
+func TestNotAnAddress(t *testing.T) {
+	for _, text := range []string{"", "x"} {
+		err := fetcher(memStore(t, 0), "https://%zz").Fetch(t.Context(), nameOf(text))
+		wantErr(t, err, "https://%zz", "invalid URL escape")
 	}
 }

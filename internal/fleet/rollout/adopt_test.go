@@ -35,3 +35,30 @@ func TestAdoptedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptedForeign: foreign content is adopted if no other target of the lane with an assignment lacks it: its
+// rollout was complete then.
+func TestAdoptedForeign(t *testing.T) {
+	c := rollout.Change{Part: "web", Digest: "w2"}
+	for name, other := range map[string]struct {
+		lane string
+		new  bool
+		want bool
+	}{
+		"of the lane":         {"main", false, false},
+		"new in the lane":     {"main", true, true},
+		"of another lane":     {"next", false, true},
+		"new in another lane": {"next", true, true},
+	} {
+		w := newWave(rollout.Careful())
+		w.s = rollout.NewState()
+		w.w.Has = func(id rollout.ID, _ string) string { return map[rollout.ID]string{"has": "w2"}[id] }
+		w.w.Targets["has"] = rollout.Target{Lane: "main", Health: rollout.Healthy, Online: true, Foreign: []string{"web"}}
+		w.w.Targets["new"] = rollout.Target{Lane: "main", New: true, Online: true, Wants: []rollout.Change{c}}
+		w.w.Targets["other"] = rollout.Target{Lane: other.lane, New: other.new, Online: true, Wants: []rollout.Change{c}}
+		log := w.decide(1001)
+		if _, ok := w.s.Stable("main", "web"); ok != other.want {
+			t.Errorf("with a target %s that lacks the content, it is adopted: %t, %v", name, ok, log)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func badHead(t *testing.T, f *fleet) {
 	f.bad["w2"] = true
 	f.until(t, "the rollback", func() bool { return f.phase("r2") == rollout.RolledBack })
 	f.bad["w2"] = false
-	f.rest(10_000)
+	f.rest(1_000)
 	if _, why := f.s.Allowed("h01", "main", rollout.Change{Part: "web", Digest: "w2"}); f.have("w2") > 0 ||
 		!strings.HasPrefix(why, "held") {
 		t.Errorf("%s\n%s", why, f.text())
@@ -224,7 +224,7 @@ func thunderingReturn(t *testing.T, f *fleet) {
 		h.online, h.health = false, rollout.Broken
 	}
 	n := len(f.log)
-	f.rest(10_000)
+	f.rest(1_000)
 	if len(f.log) != n {
 		t.Error(f.text())
 	}
@@ -235,7 +235,7 @@ func rollbackOfRollback(t *testing.T, f *fleet) {
 	f.bad["w2"], f.bad["w1"] = true, true
 	f.until(t, "the end", func() bool { return f.phase("r2") == rollout.RolledBack })
 	n := len(f.log)
-	f.rest(10_000)
+	f.rest(1_000)
 	if len(f.log) != n {
 		t.Error(f.text())
 	}

@@ -102,6 +102,7 @@ func TestCompare(t *testing.T) {
 		"negative, within":    {gate(false, 1.6, 0), minus(low), minus(mid), rollout.Pass},
 		"negative, worse":     {gate(false, 1.6, 0), minus(low), minus(high), rollout.Fail},
 		"negative and lower":  {gate(true, 1.6, 0), minus(high), minus(low), rollout.Fail},
+		"just enough":         {gate(false, 1, 0), low[:5], low[:5], rollout.Pass},
 		"few with it":         {gate(false, 1, 0), few, low, rollout.None},
 		"few without it":      {gate(false, 1, 0), high, few, rollout.None},
 		"no power":            {rollout.Gate{MinSample: 1}, []float64{9}, low, rollout.None},

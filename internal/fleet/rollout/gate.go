@@ -107,7 +107,7 @@ func (g Gate) Passed(s GateState, need int) bool {
 	if g.Type == ApprovalGate {
 		return s.Rejected == "" && len(s.Approvals) >= need
 	}
-	return !g.Failed(s) && !g.unclear(s) && s.Passes >= g.Count && s.Last == Pass
+	return !g.Failed(s) && s.Passes >= g.Count && s.Last == Pass
 }
 
 // Failed reports whether the verdicts of a gate are a breach.

@@ -36,7 +36,8 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, ok := f.s.Snapshot(0)
-	if !ok || len(o.Rollouts) != 2 || o.Rollouts[1].ID != "r3" || o.Rollouts[1].Members != nil {
+	if !ok || len(o.Rollouts) != 2 || o.Rollouts[1].ID != "r3" || o.Rollouts[1].Members != nil ||
+		o.Rollouts[1].Wave != 0 {
 		t.Fatalf("the snapshot without members: %v, %+v", ok, o)
 	}
 	s := o.State()
