@@ -35,7 +35,8 @@ func compared(log []rollout.Event, id string, wave int, g rollout.Gate) bool {
 }
 
 // sides checks the targets of comparisons: those with the change have it, and the others do not. Another rollout can
-// give a target with the change other content meanwhile.
+// give a target with the change other content meanwhile. A label that changed since the newest assignment of a target
+// can select another part of the change, which the target gets with the next one.
 func (f *fleet) sides() {
 	for _, d := range f.s.Due(f.now) {
 		if d.Gate.Type != rollout.CompareGate {
@@ -44,6 +45,9 @@ func (f *fleet) sides() {
 		for i, side := range [][]rollout.ID{d.With, d.Without} {
 			for _, id := range side {
 				h := f.hosts[id]
+				if i == 0 && h != nil && h.given != h.role {
+					continue
+				}
 				lacks := h == nil || slices.ContainsFunc(f.wants(h), func(c rollout.Change) bool {
 					return brings(&d.Plan, c)
 				})
