@@ -26,6 +26,21 @@ func (f *fleet) gets(h *host, lane string) {
 	}
 }
 
+// givesUp checks the hosts that take no place any more because they have no contact.
+func (f *fleet) givesUp(e rollout.Event) {
+	if e.Why != "have no contact" {
+		return
+	}
+	for _, id := range e.Targets {
+		h := f.hosts[id]
+		if h == nil || h.online {
+			f.tell("%s has contact, and does not catch up any more", id)
+			continue
+		}
+		h.behind = behind{}
+	}
+}
+
 // isBehind reports whether a host still takes a place.
 func (f *fleet) isBehind(h *host) bool {
 	s := f.strategy

@@ -148,7 +148,7 @@ func (f *fleet) step(seconds int64) {
 	f.deadlines(log)
 	f.sides()
 	f.log = append(f.log, log...)
-	w.Postpone(f.s)
+	w.Explain(f.s)
 	f.held(w)
 	f.freed(w)
 	f.absent(w)
@@ -200,6 +200,9 @@ func (f *fleet) permitted(id rollout.ID, h *host) (out []rollout.Change) {
 		}
 		if allowed && h.hold == "" {
 			if strings.Contains(why, "stable") {
+				if slices.Contains(h.foreign(), c.Part) {
+					f.tell("%s loses the content of %s that it showed after a restore, without a rollout", id, c.Part)
+				}
 				f.gets(h, target.Lane)
 				f.ordered(id, c, why)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"pgregory.net/rapid"
 )
 
 // foreign returns the parts that the host had when the log was lost, and has now.
@@ -29,6 +30,19 @@ func (f *fleet) restore(events int) {
 	f.up = f.now
 	for _, h := range f.hosts {
 		h.shown = maps.Clone(h.parts)
+	}
+}
+
+// restoresSome replaces the log with an old copy. All events of a decision are in the copy, or none of them.
+func (f *fleet) restoresSome(rt *rapid.T) {
+	n := rapid.IntRange(0, len(f.log)).Draw(rt, "events that stay")
+	for n > 0 && n < len(f.log) && f.log[n].At == f.log[n-1].At {
+		n--
+	}
+	f.restore(n)
+	f.resync = rapid.Bool().Draw(rt, "resync")
+	for _, h := range f.hosts {
+		h.inLane, h.behind = "", behind{} // the copy does not contain them
 	}
 }
 
@@ -144,7 +158,9 @@ func TestForeignContentIsAwaited(t *testing.T) {
 		f.hosts[id].parts["web"] = "w1"
 	}
 	f.step(10)
-	why := f.s.Reason(f.world(), hosts[0], rollout.Change{Part: "web", Digest: "w1"})
+	w := f.world()
+	w.Explain(f.s)
+	why := f.s.Reason(w, hosts[0], rollout.Change{Part: "web", Digest: "w1"})
 	if f.phase("r2") != "" || !strings.Contains(why, "most targets have contact") {
 		t.Error(why)
 	}

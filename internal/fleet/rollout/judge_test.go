@@ -17,6 +17,8 @@ func (f *fleet) judge(log []rollout.Event) {
 			f.admitted(slices.Concat(f.log, log[:i]), e)
 		case rollout.Defined:
 			f.declared(e)
+		case rollout.CaughtUp:
+			f.givesUp(e)
 		case rollout.Created:
 			f.defines(slices.Concat(f.log, log[:i]), e)
 		case rollout.Granted:

@@ -42,7 +42,8 @@ func isComplete(e rollout.Event) bool {
 func inBranch(lane, branch string) bool { return lane == branch || strings.HasPrefix(lane, branch+" ") }
 
 // freed checks the hosts whose changes do not wait for rollouts any more: their root content selects this, and is
-// proved. A rollout of it is complete, or the host got it without a rollout, too.
+// proved. A rollout of it is complete, or the host got it without a rollout, too. After a restore the log may lack the
+// rollout of content that the host showed.
 func (f *fleet) freed(w rollout.World) {
 	for id, h := range f.hosts {
 		lane, was, root := w.Targets[id].Lane, h.inLane, h.parts["top"]
@@ -51,7 +52,8 @@ func (f *fleet) freed(w rollout.World) {
 			!inBranch(was, h.lane) {
 			continue
 		}
-		if s := f.strategyOf(root, h); s != "at-once" || !h.freely && !f.completed(h.lane, root) {
+		proved := h.freely || h.shown["top"] == root || f.completed(h.lane, root)
+		if s := f.strategyOf(root, h); s != "at-once" || !proved {
 			f.tell("%s has %s, which selects %s, and its changes do not wait any more", id, root, s)
 		}
 	}

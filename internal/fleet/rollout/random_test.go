@@ -56,7 +56,9 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 38).Draw(rt, "event") {
+	switch rapid.IntRange(0, 39).Draw(rt, "event") {
+	case 39:
+		f.restoresSome(rt)
 	case 35, 36, 37, 38:
 		f.releases(rt, n)
 	case 29, 30, 31, 32, 33, 34:

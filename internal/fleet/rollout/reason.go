@@ -27,7 +27,7 @@ func (s *State) obstacles(w World, id ID, c Change, why string) string {
 	if by := w.postponed[t.Lane][c]; by != "" && why == s.waiting(id, t.Lane, c) {
 		why = "it waits for the end of the rollout " + by + ", which delivers what this change requires on other targets"
 	}
-	if w.Resync && len(t.Foreign) > 0 {
+	if w.awaits && why == s.waiting(id, t.Lane, c) {
 		why += "; the hub waits until most targets have contact"
 	}
 	if t.Hold != "" {

@@ -131,8 +131,9 @@ func (q requiring) unstable(c Change) bool {
 	}) != ""
 }
 
-// Postpone notes for State.Reason which changes wait for the end of another rollout. Call it after Decide.
-func (w *World) Postpone(s *State) { w.postponed = postponed(s, *w) }
+// Explain notes for State.Reason which changes wait for the end of another rollout, and whether rollouts wait for
+// foreign content. Call it after Decide.
+func (w *World) Explain(s *State) { w.postponed, w.awaits = postponed(s, *w), w.awaitsContents() }
 
 // postponed returns the rollouts after whose end some changes can be proposed, by lane. Some targets of the lane
 // require a change that only this rollout delivers. A rollout of the other targets would have the wrong waves.

@@ -81,7 +81,7 @@ func (t *Turn) Plan(f Fleet, all []assign.Desired) assign.Grant {
 		t.away, t.waits = away, t.waits || behind
 	}
 	t.held, t.world, t.requires = t.log.state.Lacking(w.World), w.World, w.requires
-	t.world.Postpone(t.log.state)
+	t.world.Explain(t.log.state)
 	for _, target := range w.Targets {
 		t.waits = t.waits || waitsForTargets(target)
 	}
