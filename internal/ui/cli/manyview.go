@@ -122,7 +122,11 @@ func LookMany(ctx context.Context, s *Session, f ManyFlags, doing, verb string, 
 
 // Finish shows how a command ended on its targets.
 func (cr *TargetSet) Finish(verb string, all map[string]round.Outcome, words map[fanout.Status]string) error {
-	err := ExitOf(all)
+	return cr.FinishAs(ExitOf(all), verb, all, words)
+}
+
+// FinishAs is Finish for a command that ends with err, also if no target failed. It returns err.
+func (cr *TargetSet) FinishAs(err error, verb string, all map[string]round.Outcome, words map[fanout.Status]string) error {
 	ShowGroups(cr.Session, all, words)
 	ShowCounts(cr.Session.Printer, verb, all, words, err)
 	cr.ShowWarned()

@@ -21,22 +21,29 @@ func (p *performed) finish(m *push.Machine, interrupted bool) error {
 		all[name] = p.outcome(r, name)
 		cli.TargetLine(p.cr.Session.Printer, name, all[name])
 	}
-	err := p.cr.Finish("Applied", all, map[fanout.Status]string{fanout.OK: "in sync"})
-	switch {
-	case interrupted:
-		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, "Continue: run the same command again\n"+
-			"Or roll back the changed targets: fettle rollback -t TARGETS")
-		return cli.WithHint(cli.Reported(errors.New("interrupted")), "")
-	case len(m.Awaits()) > 0:
-		err = unfinished(err)
-		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, p.decide(m.Awaits()))
-	case r != nil && r.Phase == rollout.OnHold:
-		err = unfinished(err)
-		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr,
-			"Continue, and accept its failures: the same command with --resume\n"+
-				"Or roll back the changed targets: fettle rollback -t TARGETS")
+	err, hint := p.end(m, cli.ExitOf(all), interrupted)
+	_ = p.cr.FinishAs(err, "Applied", all, map[fanout.Status]string{fanout.OK: "in sync"})
+	if hint != "" {
+		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, hint)
 	}
 	return err
+}
+
+// end returns the error of the command from the error of its targets, and what the user can do if the rollout has not
+// ended.
+func (p *performed) end(m *push.Machine, err error, interrupted bool) (_ error, hint string) {
+	r := m.Rollout()
+	switch {
+	case interrupted:
+		return cli.WithHint(cli.Reported(errors.New("interrupted")), ""),
+			"Continue: run the same command again\nOr roll back the changed targets: fettle rollback -t TARGETS"
+	case len(m.Awaits()) > 0:
+		return unfinished(err), p.decide(m.Awaits())
+	case r != nil && r.Phase == rollout.OnHold:
+		return unfinished(err), "Continue, and accept its failures: the same command with --resume\n" +
+			"Or roll back the changed targets: fettle rollback -t TARGETS"
+	}
+	return err, ""
 }
 
 // unfinished returns the error of a command whose rollout has not ended, although no target failed.
