@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,9 @@ type Options struct {
 	// Silence is the time without traffic after which the other end is pinged. After the
 	// same time again the connection is closed. 0 disables both.
 	Silence time.Duration
+	// MaxMessage limits the size of one message of the other end, and of messages in pieces together, in bytes. 0 is the
+	// largest size that the protocol permits.
+	MaxMessage int
 	// Identities open the sealing key of a list's secrets, which is then handed over
 	// sealed to the target's own identity. nil, or none that fits, leaves it as it is.
 	Identities func() (vault.Identities, error)
@@ -61,10 +65,11 @@ func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, e
 	x := &Client{options: o, ended: make(chan error, 1), blobs: map[string]kind.Blob{}}
 	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content,
 		"file": x.file, "begins": x.begins})
+	x.conn.most = cmp.Or(o.MaxMessage, maxMessage)
 	r := newReader(stream)
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	var err error
-	if x.hello, err = hear(r); err == nil {
+	if x.hello, err = hear(r, x.conn.most); err == nil {
 		x.facts, err = decodeFacts(x.hello.Facts)
 	}
 	if !stop() && err == nil {
@@ -329,11 +334,6 @@ func (x *Client) Confirm(ctx context.Context, o executor.Options) (int, error) {
 	return r.Run, err
 }
 
-type frozen struct {
-	Frozen  journal.Frozen   `json:"frozen"`
-	Options executor.Options `json:"options"`
-}
-
 // Freeze implements executor.Executor.
 func (x *Client) Freeze(ctx context.Context, f journal.Frozen, o executor.Options) error {
 	return x.call(ctx, "freeze", frozen{f, o}, nil, nil, nil)
@@ -382,11 +382,6 @@ func (x *Client) List(ctx context.Context, run int) (step.List, error) {
 		return nil, err
 	}
 	return decodeList(l.List)
-}
-
-type collecting struct {
-	Keep    journal.Retention `json:"keep"`
-	Options executor.Options  `json:"options"`
 }
 
 // Collect implements executor.Executor.

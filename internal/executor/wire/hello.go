@@ -138,8 +138,8 @@ func lastLines(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// hear reads the hello behind the magic line.
-func hear(r *reader) (Hello, error) {
+// hear reads the hello behind the magic line. most is its maximum size in bytes.
+func hear(r *reader, most int) (Hello, error) {
 	var h Hello
 	if err := awaitMagic(r.from); err != nil {
 		return h, err
@@ -150,7 +150,7 @@ func hear(r *reader) (Hello, error) {
 		if err != nil {
 			return h, fmt.Errorf("the other end stopped answering during the handshake: %w", err)
 		}
-		if f.kind != typeEvent || f.stream != 0 || len(text)+len(f.payload) > maxMessage {
+		if f.kind != typeEvent || f.stream != 0 || len(text)+len(f.payload) > most {
 			return h, errMalformed
 		}
 		if text = append(text, f.payload...); !f.more {

@@ -279,7 +279,7 @@ func TestSilentClient(t *testing.T) {
 			return nil
 		}})
 		r := newReader(stream)
-		if _, err := hear(r); err != nil {
+		if _, err := hear(r, maxMessage); err != nil {
 			t.Fatal(err)
 		}
 		r1 := executor.Request{Target: "web1"}
@@ -317,7 +317,7 @@ func TestNoFettle(t *testing.T) {
 		Magic + "\n\x04\x00\x00\x00\x00\x00":   "stopped answering",
 		"Welcome\n" + Magic + "\n\xff\xff\xff": "stopped answering",
 	} {
-		_, err := hear(newReader(strings.NewReader(said)))
+		_, err := hear(newReader(strings.NewReader(said)), maxMessage)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", said, err, want)
 		}

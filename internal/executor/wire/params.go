@@ -1,0 +1,16 @@
+package wire
+
+import (
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+type frozen struct {
+	Frozen  journal.Frozen   `json:"frozen"`
+	Options executor.Options `json:"options"`
+}
+
+type collecting struct {
+	Keep    journal.Retention `json:"keep"`
+	Options executor.Options  `json:"options"`
+}
