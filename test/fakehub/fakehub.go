@@ -35,6 +35,10 @@ type Hostile struct {
 
 // ServeHTTP answers the routes of the API.
 func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Upgrade") != "" {
+		Host{h, hostileHost{text: cmp.Or(h.Text, Attack)}, nil}.ServeHTTP(w, r)
+		return
+	}
 	row, ok := find(r)
 	if !ok {
 		http.NotFound(w, r)
@@ -117,41 +121,4 @@ func find(r *http.Request) (route.Row, bool) {
 func answer(w http.ResponseWriter, doc any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(doc) // if it fails, the client is gone
-}
-
-// fill sets all fields of a value. Values that contain themselves end at a depth of 8.
-func fill(v reflect.Value, text string, depth int) {
-	if depth > 8 {
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Uint, reflect.Uint64:
-		v.SetUint(7)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), text, depth+1)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		for i := range 2 {
-			fill(v.Index(i), text, depth+1)
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, text, depth+1)
-		fill(value, text, depth+1)
-		v.SetMapIndex(key, value)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i), text, depth+1)
-			}
-		}
-	}
 }

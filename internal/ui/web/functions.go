@@ -20,21 +20,24 @@ func functions() template.FuncMap {
 		"text":    func(v any) string { return fmt.Sprint(v) },
 		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
 		"membersOf": membersOf, "readyOf": readyOf,
-		"list": func(all ...string) []string { return all },
-		"add":  func(a, b int) int { return a + b },
+		"tabs":       func(name, here string) hostTabs { return hostTabs{name, here} },
+		"unanswered": func(now time.Time, d runsData) unansweredData { return unansweredData{now, d.Problem, d.Target} },
+		"list":       func(all ...string) []string { return all },
+		"add":        func(a, b int) int { return a + b },
 	}
 }
 
 // mark returns a character for a state, so that states differ without their colours.
 func mark(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "completed", "passed", "acknowledged", "active":
+	case "ready", "completed", "passed", "acknowledged", "active", "succeeded", "done":
 		return "●"
-	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused":
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
 		return "✖"
-	case "drifted", "unresponsive", "silent", "late", "interrupted", "completed-with-exceptions":
+	case "drifted", "unresponsive", "silent", "late", "interrupted", "completed-with-exceptions",
+		"undone":
 		return "▲"
-	case "applying", "granted", "taken":
+	case "applying", "granted", "taken", "unfinished":
 		return "◐"
 	case "frozen", "paused", "aborted", "held":
 		return "■"
@@ -47,13 +50,14 @@ func mark(state any) string {
 // kindOf returns the class of a state: good, bad, warn, busy or off.
 func kindOf(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "completed", "passed", "acknowledged":
+	case "ready", "completed", "passed", "acknowledged", "succeeded", "done":
 		return "good"
-	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused":
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
 		return "bad"
-	case "drifted", "unresponsive", "silent", "late", "interrupted", "unknown", "completed-with-exceptions", "paused":
+	case "drifted", "unresponsive", "silent", "late", "interrupted", "unknown", "completed-with-exceptions", "paused",
+		"undone":
 		return "warn"
-	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits":
+	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits", "unfinished":
 		return "busy"
 	}
 	return "off"

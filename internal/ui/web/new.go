@@ -16,6 +16,9 @@ func New(c Config) *Site {
 	for path, read := range pages() {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, read) })
 	}
+	for path, read := range hostPages() {
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, still(read)) })
+	}
 	for path, do := range changes() {
 		s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.change(w, r, do) })
 	}

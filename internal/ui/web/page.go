@@ -23,6 +23,7 @@ type visit struct {
 	client *client.Client
 	user   document.CurrentUser
 	now    time.Time
+	asks   *asks // that are open at the same time
 }
 
 // page is the content of a page.
@@ -34,6 +35,8 @@ type page struct {
 	Data     any
 	// Command and Address return the same data: a command of fettle, and the path of a route.
 	Command, Address string
+	// Still means that the page does not update itself.
+	Still bool
 	// Problem is the reason why the page has no data.
 	Problem *document.Problem
 }

@@ -20,7 +20,8 @@ func paths() []string {
 	name := url.PathEscape(fakehub.Attack)
 	query := url.QueryEscape(fakehub.Attack)
 	return []string{"/", "/?by=" + query + "&select=" + query + "&state=failed",
-		"/targets/" + name, "/targets/" + name + "?explain=" + name, "/modules", "/modules/modules/web", "/commits/" + name,
+		"/targets/" + name, "/targets/" + name + "?explain=" + name, "/targets/" + name + "/runs",
+		"/modules", "/modules/modules/web", "/commits/" + name,
 		"/rollouts",
 		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/hubs", "/audit",
 		"/search?q=" + query, "/nothing"}

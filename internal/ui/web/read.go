@@ -9,7 +9,7 @@ import (
 
 // open returns the visit of a request.
 func (s *Site) open(r *http.Request) (*visit, error) {
-	v := &visit{Request: r, now: s.Now()}
+	v := &visit{Request: r, now: s.Now(), asks: &s.asks}
 	var err error
 	if v.client, err = s.Client(r); err != nil {
 		return v, err

@@ -13,9 +13,10 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates returns the parsed templates, by name. Each contains the layout.
+// templates returns the parsed templates, by name. Each contains the layout and the common parts.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	layout := template.Must(template.New("layout").Funcs(functions()).ParseFS(templateFiles, "templates/layout.html"))
+	layout := template.Must(template.New("layout").Funcs(functions()).ParseFS(templateFiles, "templates/layout.html",
+		"templates/host.html"))
 	out := map[string]*template.Template{}
 	entries, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -23,7 +24,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	}
 	for _, e := range entries {
 		name, ok := cutSuffix(e.Name())
-		if !ok || name == "layout" {
+		if !ok || name == "layout" || name == "host" {
 			continue
 		}
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+e.Name()))

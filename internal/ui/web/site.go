@@ -31,6 +31,7 @@ type Site struct {
 	mux     *http.ServeMux
 	handler http.Handler
 	shared  *sharedPages
+	asks    asks
 }
 
 // ServeHTTP answers with a page, a part of it, or a file.

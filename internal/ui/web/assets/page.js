@@ -49,9 +49,10 @@
     source.addEventListener("error", () => say("The connection is lost. The page shows the last known state."));
   }
   document.addEventListener("visibilitychange", () => {
+    if (document.body.dataset.path === undefined) return;
     if (document.hidden) { if (source) source.close(); } else { follow(); }
   });
-  if (!document.querySelector(".problem")) follow();
+  if (document.body.dataset.path !== undefined && !document.querySelector(".problem")) follow();
 
   // A click on a picture of many targets opens the target of the tile.
   const size = 9, perRow = 110;

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/hint"
+)
+
+// Limits of a question to an agent. Its answer is not trusted.
+const (
+	answerWithin = 5 * time.Second  // for data of its journal
+	planWithin   = 15 * time.Second // for a comparison with the host
+	maxAnswer    = 16 << 20         // bytes of one message
+)
+
+// question is a question to the agent of a target.
+type question struct {
+	target  string
+	command string // the same question on the command line
+	changes bool   // it needs the right to change the target
+	within  time.Duration
+}
+
+// ask opens the executor of a target, as the command line does, and calls f with it. The error is a *document.Problem
+// for display.
+func ask(v *visit, q question, f func(context.Context, *wire.Client) error) error {
+	leave, err := v.asks.enter(v.user.Name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeoutCause(v.Context(), q.within, errSlow)
+	defer cancel()
+	err = connect(ctx, v, q, f)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return q.problem(err)
+}
+
+// errSlow is the cause of the end of a question whose time is over.
+var errSlow = errors.New("the agent did not answer in time")
+
+func connect(ctx context.Context, v *visit, q question, f func(context.Context, *wire.Client) error) error {
+	stream, err := v.client.Executor(ctx, q.target, q.changes, q.command)
+	if err != nil {
+		return err
+	}
+	x, err := wire.Dial(ctx, stream, wire.Options{MaxMessage: maxAnswer})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	defer context.AfterFunc(ctx, func() { _ = stream.Close() })() // an agent need not obey a cancelled call
+	return f(ctx, x)
+}
+
+// problem returns an error of a question for display.
+func (q question) problem(err error) error {
+	if p, ok := errors.AsType[*document.Problem](err); ok || err == nil {
+		if ok {
+			return p
+		}
+		return nil
+	}
+	p := &document.Problem{Title: "The agent of " + q.target + " cannot answer", Status: http.StatusBadGateway,
+		Detail: err.Error(), Hint: "Ask it on the command line: " + q.command}
+	if text, ok := hint.Of(err); ok {
+		p.Hint = text
+	}
+	switch {
+	case errors.Is(err, errSlow):
+		p.Title, p.Status = "The agent of "+q.target+" does not answer", http.StatusGatewayTimeout
+		p.Detail = fmt.Sprintf("cannot read from the host: no complete answer within %s", q.within)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, wire.ErrUnsigned):
+		p.Title, p.Status = "The host of "+q.target+" refuses this", http.StatusForbidden
+	case errors.Is(err, fs.ErrNotExist):
+		p.Status = http.StatusNotFound
+	}
+	return p
+}
+
+// hostData is the data of a page about the host of a target: the last known state at the hub, and the reason why the
+// agent gave no answer.
+type hostData struct {
+	document.TargetDetail
+	Name    string
+	Problem *document.Problem
+}
+
+// hostOf reads the last known state of the target of a page.
+func hostOf(v *visit) (hostData, error) {
+	d, err := get(v, route.Target(), route.TargetName{Target: v.PathValue("target")})
+	if err != nil {
+		return hostData{}, err
+	}
+	return hostData{TargetDetail: d, Name: nameOf(d)}, nil
+}
+
+// nameOf returns the name of a target for addresses and commands.
+func nameOf(d document.TargetDetail) string {
+	if d.Target.Name != "" {
+		return d.Target.Name
+	}
+	return string(d.Target.ID)
+}
+
+// failed stores the problem of a question. It returns other errors.
+func (d *hostData) failed(err error) error {
+	if p, ok := errors.AsType[*document.Problem](err); ok {
+		d.Problem = p
+		return nil
+	}
+	return err
+}
