@@ -5,7 +5,7 @@ import "slices"
 // addition returns a change as it is for a target: Adds is set if only the addition of the part needs a rollout.
 func (s *State) addition(id ID, target Target, c Change) Change {
 	c.Adds = false
-	if c.Digest == "" || !target.isForeign(c.Part) && (!slices.Contains(target.Missing, c.Part) || s.IsOwed(id, c.Part)) {
+	if !target.isForeign(c.Part) && (!slices.Contains(target.Missing, c.Part) || s.IsOwed(id, c.Part)) {
 		return c
 	}
 	added := Change{Part: c.Part, Digest: c.Digest, Adds: true}

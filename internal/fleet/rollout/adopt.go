@@ -46,7 +46,7 @@ func (s *State) delivered(lane, part string) bool {
 func (t *turn) proved(lane string, c Change) bool {
 	for _, id := range t.targets {
 		target := t.w.Targets[id]
-		if target.Lane == lane && !target.New && target.Health == Healthy && t.w.Has(id, c.Part) == c.Digest &&
+		if target.Lane == lane && target.Health == Healthy && t.w.Has(id, c.Part) == c.Digest &&
 			(!target.isForeign(c.Part) || !isLacked(t.w, lane, t.wanting[c])) {
 			return true
 		}

@@ -29,7 +29,7 @@ func TestAdoptedOnce(t *testing.T) {
 		w.w.Targets["has"] = rollout.Target{Lane: c.lane, Health: rollout.Healthy, Online: true}
 		w.w.Targets["lacks"] = rollout.Target{Lane: c.lane, Online: true,
 			Wants: []rollout.Change{{Part: c.part, Digest: c.digest}, {Part: "other", Digest: "o1"}}}
-		log := w.decide(1001)
+		log := w.decide(start + 1)
 		if got, ok := w.s.Stable(c.lane, c.part); ok != c.want || ok && got != c.digest {
 			t.Errorf("%s: the stable content is %q: %v", name, got, log)
 		}
@@ -56,9 +56,35 @@ func TestAdoptedForeign(t *testing.T) {
 		w.w.Targets["has"] = rollout.Target{Lane: "main", Health: rollout.Healthy, Online: true, Foreign: []string{"web"}}
 		w.w.Targets["new"] = rollout.Target{Lane: "main", New: true, Online: true, Wants: []rollout.Change{c}}
 		w.w.Targets["other"] = rollout.Target{Lane: other.lane, New: other.new, Online: true, Wants: []rollout.Change{c}}
-		log := w.decide(1001)
+		log := w.decide(start + 1)
 		if _, ok := w.s.Stable("main", "web"); ok != other.want {
 			t.Errorf("with a target %s that lacks the content, it is adopted: %t, %v", name, ok, log)
+		}
+	}
+}
+
+// TestAdoptedInItsLane: only a healthy target of the lane proves content.
+func TestAdoptedInItsLane(t *testing.T) {
+	for name, c := range map[string]struct {
+		lane   string
+		health rollout.Health
+		has    string
+		want   bool
+	}{
+		"healthy":      {"main", rollout.Healthy, "w2", true},
+		"failed":       {"main", rollout.Broken, "w2", false},
+		"other":        {"main", rollout.Healthy, "w3", false},
+		"another lane": {"next", rollout.Healthy, "w2", false},
+	} {
+		w := newWave(rollout.Careful())
+		w.s = rollout.NewState()
+		w.w.Has = func(id rollout.ID, _ string) string { return map[rollout.ID]string{"has": c.has}[id] }
+		w.w.Targets["has"] = rollout.Target{Lane: c.lane, Health: c.health, Online: true}
+		w.w.Targets["new"] = rollout.Target{Lane: "main", New: true, Online: true,
+			Wants: []rollout.Change{{Part: "web", Digest: "w2"}}}
+		log := w.decide(start + 1)
+		if _, ok := w.s.Stable("main", "web"); ok != c.want {
+			t.Errorf("%s: the content is adopted: %t, %v", name, ok, log)
 		}
 	}
 }

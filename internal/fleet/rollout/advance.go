@@ -90,7 +90,7 @@ func (r *Rollout) lacks() string {
 		}
 	}
 	switch {
-	case granted > 0 && ready < minimum(s.MinReady, granted):
+	case ready < minimum(s.MinReady, granted):
 		return fmt.Sprintf("%d of %d granted members of the wave %s are ready, and %d must be", ready, granted,
 			r.Plan.Waves[r.Wave].Name, minimum(s.MinReady, granted))
 	case ready < max(minimum(s.MinCoverage, all), min(1, all)):

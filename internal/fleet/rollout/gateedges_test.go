@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func (t *wave) gates(all ...rollout.Gate) *rollout.Rollout {
 // order gives a command for the rollout, and reports whether it is accepted.
 func (t *wave) order(c rollout.Command) bool {
 	c.Rollout = "r1"
-	_, err := t.s.Order(c, 1000)
+	_, err := t.s.Order(c, start)
 	return err == nil
 }
 
@@ -45,8 +46,8 @@ func TestReportedVerdicts(t *testing.T) {
 		g.URL = address
 		w.gates(g)
 		w.granted("a0", rollout.Ready)
-		w.decide(1000)
-		if got := w.s.Due(1000); len(got) != want {
+		w.decide(start)
+		if got := w.s.Due(start); len(got) != want {
 			t.Errorf("with the address %q, the hub queries %d gates", address, len(got))
 		}
 	}
@@ -72,7 +73,7 @@ func TestNothingToWaitFor(t *testing.T) {
 		}
 	}
 	w := newWave(rollout.Careful())
-	if r := w.s.Rollouts["r1"]; r.Waits() != "" || len(r.Unapproved()) > 0 || len(w.s.Due(1000)) > 0 {
+	if r := w.s.Rollouts["r1"]; r.Waits() != "" || len(r.Unapproved()) > 0 || len(w.s.Due(start)) > 0 {
 		t.Errorf("a rollout without waves %q", r.Waits())
 	}
 }
@@ -102,7 +103,7 @@ func TestFailuresOfAnEarlierWave(t *testing.T) {
 	w.granted("a1", rollout.Ready)
 	w.fold(rollout.Event{Kind: rollout.Advanced, Wave: 1})
 	w.granted("b0", rollout.Ready)
-	if got := w.decide(1001); !slices.Contains(got, "settled") || slices.Contains(got, "paused") {
+	if got := w.decide(start + 1); !slices.Contains(got, "settled") || slices.Contains(got, "paused") {
 		t.Errorf("%v", got)
 	}
 }
@@ -114,6 +115,63 @@ func TestReasonOfAMember(t *testing.T) {
 	for _, why := range []string{"a check failed", ""} {
 		if w.fold(rollout.Event{Kind: rollout.Failed, Target: "a0", Why: why}); m.Why != why {
 			t.Errorf("%q, want %q", m.Why, why)
+		}
+	}
+}
+
+// TestDeadlineInReasons: the reason of a member of a later wave names the first deadline of the gates.
+func TestDeadlineInReasons(t *testing.T) {
+	none := rollout.Gate{Name: "none", Type: rollout.WebhookGate, Count: 1, DryRun: true}
+	soon, late := webhook(), webhook()
+	soon.Name, soon.Timeout, late.Name, late.Timeout = "soon", 60, "late", 3600
+	for name, c := range map[string]struct {
+		gates []rollout.Gate
+		want  string
+	}{
+		"two":               {[]rollout.Gate{soon, late}, "1970-01-01 00:01:01 UTC"},
+		"in another order":  {[]rollout.Gate{late, soon}, "1970-01-01 00:01:01 UTC"},
+		"none at the end":   {[]rollout.Gate{late, none}, "1970-01-01 01:00:01 UTC"},
+		"none at the begin": {[]rollout.Gate{none, late}, "1970-01-01 01:00:01 UTC"},
+		"none":              {[]rollout.Gate{none}, ""},
+	} {
+		w := newWave(rollout.Careful(), []rollout.ID{"a0"}, []rollout.ID{"b0"})
+		w.gates(c.gates...)
+		w.granted("a0", rollout.Ready)
+		w.fold(rollout.Event{Kind: rollout.Settled})
+		why := w.s.Reason(w.w, "b0", rollout.Change{Part: "web", Digest: "w2"})
+		_, at, _ := strings.Cut(why, "; otherwise the rollout pauses at ")
+		if at != c.want {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+}
+
+// TestLateGateAfterResume: a gate that was late has its time again after the resumption. Its verdicts stay, except for
+// the wait of a webhook.
+func TestLateGateAfterResume(t *testing.T) {
+	for _, c := range []struct {
+		last rollout.Verdict
+		late bool
+		want rollout.GateState
+	}{
+		{rollout.Later, true, rollout.GateState{}},
+		{rollout.Later, false, rollout.GateState{Last: rollout.Later, At: start}},
+		{rollout.Pass, true, rollout.GateState{Last: rollout.Pass, Passes: 1, At: start}},
+		{rollout.Pass, false, rollout.GateState{Last: rollout.Pass, Passes: 1, At: start}},
+	} {
+		w := newWave(rollout.Careful(), []rollout.ID{"a0"})
+		g := webhook()
+		g.Count = 2
+		r := w.gates(g)
+		w.fold(rollout.Event{Kind: rollout.Settled})
+		by := map[bool]string{true: "hook"}[c.late]
+		w.fold(rollout.Event{Kind: rollout.Measured, Gate: "hook", Verdict: c.last, Period: r.Period},
+			rollout.Event{Kind: rollout.Paused, Gate: by, Period: r.Period})
+		if r.GateState(0, "hook").Late != c.late {
+			t.Fatalf("the gate is late: %t", !c.late)
+		}
+		if w.fold(rollout.Event{Kind: rollout.Resumed}); !reflect.DeepEqual(r.GateState(0, "hook"), c.want) {
+			t.Errorf("after %s: %+v", c.last, r.GateState(0, "hook"))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (s *State) Lane(id ID, chosen string) string {
 	switch {
 	case chosen == "":
 		return ""
-	case known != "" && branchOf(known) == branchOf(chosen):
+	case branchOf(known) == branchOf(chosen):
 		return known
 	case inWaves(chosen):
 		return chosen
@@ -88,7 +88,7 @@ func (s *State) passed(lane, digest string) bool {
 // foldLane applies an event about a lane.
 func (s *State) foldLane(e Event) {
 	switch {
-	case e.Kind == Defined && e.Defined != nil:
+	case e.Defined != nil:
 		s.defined[e.Lane] = *e.Defined
 	case e.Kind == Moved:
 		for _, id := range e.Targets {

@@ -71,7 +71,7 @@ func (t owing) left(r *Rollout, unproved []Change) {
 	all := map[string][]ID{}
 	for _, id := range t.ids(r) {
 		m, target := r.Members[id], t.w.Targets[id]
-		if m.State == MemberLeft || len(target.Missing) == 0 {
+		if m.State == MemberLeft {
 			continue
 		}
 		for _, c := range target.Wants {

@@ -19,10 +19,8 @@ func (s *State) PermitsOrWhy(w World, id ID, c Change) (allowed bool, why string
 func (s *State) obstacles(w World, id ID, c Change, why string) string {
 	t := w.Targets[id]
 	c = s.addition(id, t, c)
-	if r := s.gatedFor(id, t.Lane, c); r != nil {
-		if text := r.untilText(w.Up); text != "" && why == s.waiting(id, t.Lane, c) {
-			why += text
-		}
+	if r := s.gatedFor(id, t.Lane, c); r != nil && why == s.waiting(id, t.Lane, c) {
+		why += r.untilText(w.Up)
 	}
 	if by := w.postponed[t.Lane][c]; by != "" && why == s.waiting(id, t.Lane, c) {
 		why = "it waits for the end of the rollout " + by + ", which delivers what this change requires on other targets"

@@ -33,3 +33,27 @@ func TestDifferentContentOfTheSameParts(t *testing.T) {
 		t.Errorf("decided again: %v", again)
 	}
 }
+
+// TestStableContentOfTheSamePart: one target wants the stable content of a part, and another one its new content. They
+// get separate rollouts, because a rollout of both parts would not have the content of the first target.
+func TestStableContentOfTheSamePart(t *testing.T) {
+	for _, names := range [][]rollout.ID{{"a", "b"}, {"b", "a"}} {
+		w := newWave(rollout.Careful())
+		w.fold(rollout.Event{Kind: rollout.Ended, Phase: rollout.Completed})
+		stable, web := rollout.Change{Part: "web", Digest: "w2"}, rollout.Change{Part: "web", Digest: "w3"}
+		db := rollout.Change{Part: "db", Digest: "d1"}
+		w.w.Targets[names[0]] = rollout.Target{Lane: "main", Online: true, Wants: []rollout.Change{db, stable}}
+		w.w.Targets[names[1]] = rollout.Target{Lane: "main", Online: true, Wants: []rollout.Change{web}}
+		w.decide(start)
+		got := ""
+		for _, r := range w.s.Open() {
+			for id := range r.Members {
+				got += fmt.Sprint(id, r.Plan.Changes)
+			}
+		}
+		want := map[bool]string{true: "a[{db d1 false}]b[{web w3 false}]", false: "a[{web w3 false}]b[{db d1 false}]"}
+		if got != want[names[0] == "a"] {
+			t.Errorf("%v: %s", names, got)
+		}
+	}
+}
