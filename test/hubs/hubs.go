@@ -46,13 +46,15 @@ type Hub struct {
 	// Root sends requests through the socket of the hub, as root.
 	Root *client.Client
 
-	dir     string // contains the hub, its repository and its agents
-	site    site
-	files   *local.Host
-	clock   atomic.Int64
-	onClose []func() // called before the hub stops
-	stop    context.CancelFunc
-	ended   chan error
+	dir   string // contains the hub, its repository and its agents
+	site  site
+	files *local.Host
+	// provider is nil for a hub without one.
+	provider *Provider
+	clock    atomic.Int64
+	onClose  []func() // called before the hub stops
+	stop     context.CancelFunc
+	ended    chan error
 
 	mu       sync.Mutex
 	warnings []string
@@ -67,12 +69,21 @@ func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return c
 
 // Start starts a hub with an empty fleet, created an hour before Now. Everything is stored
 // in dir, which must exist.
-func Start(dir string) (*Hub, error) {
+func Start(dir string) (*Hub, error) { return StartWith(dir, nil) }
+
+// Provider is an OIDC provider of a hub. Users with the element sre in the claim groups operate the fleet.
+type Provider struct {
+	Issuer, Client, Secret string
+	CA                     []byte // certificates, PEM
+}
+
+// StartWith is Start for a hub with an OIDC provider; nil means none.
+func StartWith(dir string, p *Provider) (*Hub, error) {
 	files, err := local.Open("/", local.Options{})
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{dir: dir, files: files}
+	h := &Hub{dir: dir, files: files, provider: p}
 	h.site = site{dir: filepath.Join(dir, "site"), now: h.Time}
 	h.SetTime(Now().Add(-time.Hour))
 	for _, step := range []func() error{h.site.create, h.create, h.run} {
@@ -88,15 +99,28 @@ func Start(dir string) (*Hub, error) {
 func (h *Hub) create() error {
 	api, bus := freePort(), freePort()
 	h.URL = "https://" + api
+	set := hub.Settings{Fleet: "acme", Name: "hub1", API: api, Bus: bus,
+		HubURLs: []string{h.URL}, BusURLs: []string{"tls://" + bus},
+		Repository: hub.Repository{Name: "site", URL: "file://" + h.site.dir, Branch: "main"}}
+	if p := h.provider; p != nil {
+		set.OIDC = &hub.OIDC{Issuer: p.Issuer, Client: p.Client,
+			Rules: []hub.OIDCRule{{Claim: "groups", Value: "sre", Role: "operate"}}}
+	}
 	digest, err := hub.Init(hub.InitOptions{Files: h.files, Dir: h.hubDir(), Hosts: []string{"127.0.0.1"},
-		Now: h.Time().Add(-24 * time.Hour),
-		Settings: hub.Settings{Fleet: "acme", Name: "hub1", API: api, Bus: bus,
-			HubURLs: []string{h.URL}, BusURLs: []string{"tls://" + bus},
-			Repository: hub.Repository{Name: "site", URL: "file://" + h.site.dir, Branch: "main"}}})
+		Now: h.Time().Add(-24 * time.Hour), Settings: set})
 	h.Authority = "sha256:" + hex.EncodeToString(digest[:])
 	notify := filepath.Join(h.hubDir(), "notify") // of rules for notices
 	return errors.Join(err, os.Mkdir(notify, 0o700),
-		os.WriteFile(filepath.Join(notify, "hook-key"), []byte("key\n"), 0o600))
+		os.WriteFile(filepath.Join(notify, "hook-key"), []byte("key\n"), 0o600), h.trustProvider())
+}
+
+// trustProvider writes the files about the OIDC provider.
+func (h *Hub) trustProvider() error {
+	if h.provider == nil {
+		return nil
+	}
+	return errors.Join(os.WriteFile(filepath.Join(h.hubDir(), "oidc-secret"), []byte(h.provider.Secret+"\n"), 0o600),
+		os.WriteFile(filepath.Join(h.hubDir(), "oidc-ca.pem"), h.provider.CA, 0o600))
 }
 
 // run starts the hub, and waits until it serves.

@@ -131,6 +131,9 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 		}
 		is = max(is, has)
 	}
+	if b.Issuer != "" {
+		return g.providerSession(ctx, b, is)
+	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
 	who.Login, who.Session = b.ID, b.Session
@@ -168,10 +171,19 @@ func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	if g.OIDC == nil {
 		return Principal{}, errCredential()
 	}
-	who, err := g.OIDC.verify(ctx, text, g.Now())
+	c, err := g.OIDC.verify(ctx, text, g.Now())
 	if err != nil {
 		return Principal{}, err
 	}
+	who, err := g.OIDC.user(c)
+	if err != nil {
+		return Principal{}, err
+	}
+	return g.ofProvider(ctx, who)
+}
+
+// ofProvider adds what the store has about a user of the provider.
+func (g *Gate) ofProvider(ctx context.Context, who Principal) (Principal, error) {
 	p, is, err := load[User](ctx, g, UserKey(who.Name))
 	if err != nil {
 		return Principal{}, err
@@ -181,6 +193,17 @@ func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	}
 	who.groups = p.Groups
 	return who.knownAs(is), nil
+}
+
+// providerSession returns the user of a session that the provider authenticated. Without this provider, the session is
+// over.
+func (g *Gate) providerSession(ctx context.Context, b Bearer, is known) (Principal, error) {
+	if g.OIDC == nil || g.OIDC.Issuer != b.Issuer {
+		return Principal{}, errCredential()
+	}
+	who, err := g.ofProvider(ctx, Principal{Name: b.User, Credential: "token " + b.Prefix(), rights: rightsOf(b.Roles),
+		Expires: time.Unix(b.Expires, 0), Login: b.ID, Session: b.Session})
+	return who.knownAs(is), err
 }
 
 // addressOf returns the address of the client, or the zero address if it is unknown.

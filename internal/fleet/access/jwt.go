@@ -36,6 +36,7 @@ type claims struct {
 	Expires   seconds  `json:"exp"`
 	NotBefore seconds  `json:"nbf"`
 	Issued    seconds  `json:"iat"`
+	Nonce     string   `json:"nonce"`
 	all       map[string]any
 }
 

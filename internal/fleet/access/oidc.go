@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
@@ -43,14 +45,19 @@ type Provider struct {
 	// have verified.
 	NameClaim string
 	Rules     []Rule
+	// Secret is the secret of the hub at the provider; "" means a public client. Only SignIn uses it.
+	Secret string
+	// Scopes are requested in addition to openid, email and profile. Many providers refuse scopes that they do not know.
+	Scopes []string
 	// HTTP is the client for requests to the provider. nil means a client with a time limit of 10
 	// seconds.
 	HTTP *http.Client
 
-	mu    sync.Mutex
-	keys  map[string]crypto.PublicKey
-	got   time.Time // time of the last answer
-	asked time.Time // time of the last request
+	mu        sync.Mutex
+	keys      map[string]crypto.PublicKey
+	endpoints oauth2.Endpoint
+	got       time.Time // time of the last answer
+	asked     time.Time // time of the last request
 }
 
 // Check returns an error for invalid settings.
@@ -70,30 +77,35 @@ func (p *Provider) Check() error {
 	return nil
 }
 
-// verify returns the user of a valid ID token.
-func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Principal, error) {
+// verify returns the claims of a valid ID token.
+func (p *Provider) verify(ctx context.Context, text string, now time.Time) (claims, error) {
 	t := parseJWT(text)
 	if t == nil || !t.claims.holds(p.Issuer, p.Client, now) {
-		return Principal{}, errCredential()
+		return claims{}, errCredential()
 	}
 	key, err := p.key(ctx, t.kid, now)
 	if err != nil {
-		return Principal{}, err
+		return claims{}, err
 	}
 	if !t.signedBy(key) {
-		return Principal{}, errCredential()
+		return claims{}, errCredential()
 	}
-	name := p.name(t.claims.all)
+	return t.claims, nil
+}
+
+// user returns the user with verified claims.
+func (p *Provider) user(c claims) (Principal, error) {
+	name := p.name(c.all)
 	if pki.CheckUser(name) != nil {
 		return Principal{}, errCredential()
 	}
-	roles := p.roles(t.claims.all)
+	roles := p.roles(c.all)
 	if len(roles) == 0 {
 		return Principal{}, fmt.Errorf(
 			"cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name,
 			fleet.ErrDenied)
 	}
-	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: t.claims.Expires.time().Add(leeway),
+	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: c.Expires.time().Add(leeway),
 		rights: rightsOf(roles)}, nil
 }
 
@@ -131,38 +143,50 @@ func (p *Provider) roles(all map[string]any) []Role {
 func (p *Provider) key(ctx context.Context, kid string, now time.Time) (crypto.PublicKey, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.keys[kid]
-	fresh := k != nil && now.Sub(p.got) < keysFor
-	if fresh || now.Sub(p.asked) < keysRest {
-		return k, nil
-	}
-	p.asked = now
-	keys, err := p.fetch(ctx)
-	if err != nil {
-		if k != nil {
-			return k, nil
-		}
-		return nil, fmt.Errorf("cannot ask the OIDC provider %s for its keys: %w", p.Issuer, err)
-	}
-	p.keys, p.got = keys, now
-	return p.keys[kid], nil
+	err := p.refresh(ctx, now, p.keys[kid] != nil)
+	return p.keys[kid], err
 }
 
-func (p *Provider) fetch(ctx context.Context) (map[string]crypto.PublicKey, error) {
+// refresh asks the provider for its keys and endpoints, if they are old or the wanted one is not known.
+func (p *Provider) refresh(ctx context.Context, now time.Time, known bool) error {
+	if known && now.Sub(p.got) < keysFor || now.Sub(p.asked) < keysRest {
+		return nil
+	}
+	p.asked = now
+	keys, endpoints, err := p.fetch(ctx)
+	switch {
+	case err == nil:
+		p.keys, p.endpoints, p.got = keys, endpoints, now
+	case !known:
+		return fmt.Errorf("cannot ask the OIDC provider %s for its keys: %w", p.Issuer, err)
+	}
+	return nil
+}
+
+// fetch returns the keys and endpoints of the provider (OpenID Connect Discovery 1.0).
+func (p *Provider) fetch(ctx context.Context) (map[string]crypto.PublicKey, oauth2.Endpoint, error) {
 	var about struct {
 		Issuer string `json:"issuer"`
 		Keys   string `json:"jwks_uri"`
+		Auth   string `json:"authorization_endpoint"`
+		Token  string `json:"token_endpoint"`
 	}
-	if err := p.get(ctx, strings.TrimSuffix(p.Issuer, "/")+"/.well-known/openid-configuration", &about); err != nil {
-		return nil, err
+	err := p.get(ctx, strings.TrimSuffix(p.Issuer, "/")+"/.well-known/openid-configuration", &about)
+	if err == nil && (about.Issuer != p.Issuer || !strings.HasPrefix(about.Keys, "https://")) {
+		err = errors.New("its configuration has another issuer, or keys without https")
 	}
-	if about.Issuer != p.Issuer || !strings.HasPrefix(about.Keys, "https://") {
-		return nil, errors.New("its configuration has another issuer, or keys without https")
+	if err != nil {
+		return nil, oauth2.Endpoint{}, err
 	}
+	keys, err := p.fetchKeys(ctx, about.Keys)
+	return keys, oauth2.Endpoint{AuthURL: about.Auth, TokenURL: about.Token}, err
+}
+
+func (p *Provider) fetchKeys(ctx context.Context, url string) (map[string]crypto.PublicKey, error) {
 	var set struct {
 		Keys []jwk `json:"keys"`
 	}
-	if err := p.get(ctx, about.Keys, &set); err != nil {
+	if err := p.get(ctx, url, &set); err != nil {
 		return nil, err
 	}
 	out := map[string]crypto.PublicKey{}
@@ -177,16 +201,19 @@ func (p *Provider) fetch(ctx context.Context) (map[string]crypto.PublicKey, erro
 	return out, nil
 }
 
-func (p *Provider) get(ctx context.Context, url string, into any) error {
-	client := p.HTTP
-	if client == nil {
-		client = &http.Client{Timeout: 10 * time.Second}
+func (p *Provider) client() *http.Client {
+	if p.HTTP != nil {
+		return p.HTTP
 	}
+	return &http.Client{Timeout: 10 * time.Second}
+}
+
+func (p *Provider) get(ctx context.Context, url string, into any) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	r, err := client.Do(q)
+	r, err := p.client().Do(q)
 	if err != nil {
 		return err
 	}

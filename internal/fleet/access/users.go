@@ -56,6 +56,8 @@ type Bearer struct {
 	Session bool `json:"session,omitempty"`
 	// Of is the ID of the token that created the session; "" for other tokens. The session ends with that token.
 	Of string `json:"of,omitempty"`
+	// Issuer is the OIDC provider that authenticated the user of a session; "" means that the user is in the store.
+	Issuer string `json:"issuer,omitempty"`
 }
 
 // Prefix returns the public beginning of the token, which identifies it in logs and lists.

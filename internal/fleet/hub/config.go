@@ -59,6 +59,12 @@ type Pages struct {
 	SignIn func(r *http.Request, code string) (secret string, life time.Duration, err error)
 	// SignOut revokes the session of a request.
 	SignOut func(r *http.Request) error
+	// Provider is the name of the OIDC provider with which users can sign in; "" means that there is none.
+	Provider string
+	// StartSignIn returns the address at the provider, and the attempt for a cookie of the browser.
+	StartSignIn func(r *http.Request) (address, attempt string, err error)
+	// FinishSignIn uses the answer of the provider in the address of a request. It returns the same as SignIn.
+	FinishSignIn func(r *http.Request, attempt string) (secret string, life time.Duration, err error)
 	// Changed returns a channel that is closed when the fleet may have changed.
 	Changed func() <-chan struct{}
 }

@@ -32,6 +32,8 @@
 //	bus/           the buckets and the log
 //	notify/        secrets and programs to which rules of notifications refer
 //	hook-secret    the secret with which a git server signs its webhooks
+//	oidc-secret    the secret of the hub at the OIDC provider of hub.json
+//	oidc-ca.pem    the certificates of the CA of this provider
 //	content/       bundles and proofs, by digest
 //	mirror/        the repository, bare
 //	view.db        the read model; if it is missing, the hub creates it again

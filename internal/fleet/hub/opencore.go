@@ -116,7 +116,8 @@ func (c *core) openAccess() error {
 	if err != nil {
 		return err
 	}
-	c.gate = &access.Gate{Users: c.records.Users, Last: c.records.Users.Value, Trust: &trust, Limit: &pki.Limit{},
-		Now: c.now}
-	return nil
+	provider, err := newProvider(c.conf.Files, c.conf.Dir, c.set.OIDC)
+	c.gate = &access.Gate{Users: c.records.Users, Last: c.records.Users.Value, Trust: &trust, OIDC: provider,
+		Limit: &pki.Limit{}, Now: c.now}
+	return err
 }

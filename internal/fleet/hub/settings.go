@@ -45,6 +45,8 @@ type Settings struct {
 	Requests map[fleet.RequestKind]fleet.Verdict `json:"requests,omitempty"`
 	// Nats is the external NATS cluster for the data, or nil if hubs store it themselves.
 	Nats *Nats `json:"nats,omitempty"`
+	// OIDC is the provider with which users sign in; nil means none. All hubs of a fleet should have the same one.
+	OIDC *OIDC `json:"oidc,omitempty"`
 }
 
 func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(DefaultCluster)) }

@@ -126,7 +126,8 @@ func (cr *TargetSet) Finish(verb string, all map[string]round.Outcome, words map
 }
 
 // FinishAs is Finish for a command that ends with err, also if no target failed. It returns err.
-func (cr *TargetSet) FinishAs(err error, verb string, all map[string]round.Outcome, words map[fanout.Status]string) error {
+func (cr *TargetSet) FinishAs(err error, verb string, all map[string]round.Outcome,
+	words map[fanout.Status]string) error {
 	ShowGroups(cr.Session, all, words)
 	ShowCounts(cr.Session.Printer, verb, all, words, err)
 	cr.ShowWarned()

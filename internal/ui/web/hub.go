@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -13,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// HubConfig contains what the pages on a hub need of it. All fields must be set.
+// HubConfig contains what the pages on a hub need of it. All fields except Provider must be set.
 type HubConfig struct {
 	API http.Handler
 	// SignIn uses the code of a link. It returns the secret of a new session and its duration. If the code is not valid,
@@ -21,27 +19,33 @@ type HubConfig struct {
 	SignIn func(r *http.Request, code string) (secret string, life time.Duration, err error)
 	// SignOut revokes the session of a request.
 	SignOut func(r *http.Request) error
+	// Provider is the name of the OIDC provider with which users can sign in; "" means that there is none.
+	Provider string
+	// StartSignIn returns the address at the provider, and the attempt for a cookie of the browser.
+	StartSignIn func(r *http.Request) (address, attempt string, err error)
+	// FinishSignIn uses the answer of the provider in the address of a request. It returns the same as SignIn.
+	FinishSignIn func(r *http.Request, attempt string) (secret string, life time.Duration, err error)
 	// Changed returns a channel that is closed when the fleet may have changed.
 	Changed func() <-chan struct{}
 }
-
-// sessionCookie contains the secret of a session. Because of its prefix, browsers accept it only over HTTPS and from
-// the hub itself.
-const sessionCookie = "__Host-fettle"
 
 // hubSite is the site on a hub.
 type hubSite struct {
 	HubConfig
 	site *Site
+	sign signInPages
 }
 
 // ForHub returns the pages of a hub, for its HTTPS port. A request needs a session or the certificate of a user.
 func ForHub(c HubConfig) http.Handler {
-	h := &hubSite{HubConfig: c}
+	h := &hubSite{HubConfig: c, sign: signInPages{c.Provider}}
 	h.site = New(Config{Client: h.client, Changed: c.Changed, SignOut: "/sign-out", Unauthenticated: h.refuse})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sign-in", h.showSignIn)
 	mux.HandleFunc("POST /sign-in", h.signIn)
+	at := atProvider{h.sign, c.StartSignIn, c.FinishSignIn}
+	mux.HandleFunc("GET /sign-in/oidc", at.begin)
+	mux.HandleFunc("GET /sign-in/oidc/callback", at.end)
 	mux.HandleFunc("POST /sign-out", h.signOut)
 	mux.Handle("GET /assets/", h.site)
 	mux.HandleFunc("/live", h.live)
@@ -93,15 +97,6 @@ func (h *hubSite) live(w http.ResponseWriter, r *http.Request) {
 	h.site.ServeHTTP(w, r)
 }
 
-// signInData is the data of the page that signs in.
-type signInData struct {
-	Code string // of the link; "" means that the page explains how to get one
-	// Path is the page that the user requested; "" means none. Browsers omit the cookie if another site leads here.
-	Path    string
-	Problem *document.Problem
-	Text    string // the result of a change
-}
-
 // refuse answers a request without a valid session: with the page that explains how to get one.
 func (h *hubSite) refuse(w http.ResponseWriter, r *http.Request) {
 	d := signInData{}
@@ -112,29 +107,22 @@ func (h *hubSite) refuse(w http.ResponseWriter, r *http.Request) {
 		removeSession(w)
 		d.Path, d.Text = "", "Your session is over."
 	}
-	h.signInPage(w, r, http.StatusUnauthorized, d)
+	h.sign.page(w, r, http.StatusUnauthorized, d)
 }
 
 // showSignIn shows a button. It does not use the code, because programs that preview links would use it.
 func (h *hubSite) showSignIn(w http.ResponseWriter, r *http.Request) {
-	h.signInPage(w, r, http.StatusOK, signInData{Code: r.URL.Query().Get("code")})
+	h.sign.page(w, r, http.StatusOK, signInData{Code: r.URL.Query().Get("code")})
 }
 
 // signIn exchanges the code for a session.
 func (h *hubSite) signIn(w http.ResponseWriter, r *http.Request) {
 	secret, life, err := h.SignIn(r, r.PostFormValue("code"))
 	if err != nil {
-		p := &document.Problem{Title: "You are not signed in", Status: http.StatusServiceUnavailable, Detail: err.Error()}
-		if errors.Is(err, fleet.ErrDenied) {
-			p.Status = http.StatusUnauthorized
-			p.Detail = strings.TrimSuffix(p.Detail, ": "+fleet.ErrDenied.Error())
-		}
-		h.signInPage(w, r, p.Status, signInData{Problem: p})
+		h.sign.failed(w, r, err)
 		return
 	}
-	// A duration, because the clock of the browser can differ from the clock of the hub.
-	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: secret, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, MaxAge: max(1, int(life.Seconds()))})
+	setSession(w, secret, life)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
@@ -143,7 +131,7 @@ func (h *hubSite) signOut(w http.ResponseWriter, r *http.Request) {
 	removeSession(w)
 	secret := sessionOf(r)
 	if secret == "" {
-		h.signInPage(w, r, http.StatusOK, signInData{Text: "You have no session in this browser."})
+		h.sign.page(w, r, http.StatusOK, signInData{Text: "You have no session in this browser."})
 		return
 	}
 	q := r.Clone(r.Context())
@@ -153,23 +141,8 @@ func (h *hubSite) signOut(w http.ResponseWriter, r *http.Request) {
 		p := &document.Problem{Title: "The session was not revoked", Status: http.StatusServiceUnavailable,
 			Detail: "This browser no longer has the session, but the hubs accept it until it ends: " + err.Error(),
 			Hint:   "Revoke it later: fettle user logins NAME, fettle user revoke NAME LOGIN"}
-		h.signInPage(w, r, p.Status, signInData{Problem: p})
+		h.sign.page(w, r, p.Status, signInData{Problem: p})
 		return
 	}
-	h.signInPage(w, r, http.StatusOK, signInData{Text: "You are signed out."})
-}
-
-func removeSession(w http.ResponseWriter) {
-	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, MaxAge: -1})
-}
-
-func (h *hubSite) signInPage(w http.ResponseWriter, r *http.Request, status int, d signInData) {
-	var b bytes.Buffer
-	if err := templates()["signin"].ExecuteTemplate(&b, "page", d); err != nil {
-		http.Error(w, "cannot render the page: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	writeCompressed(w, r, status, b.Bytes())
+	h.sign.page(w, r, http.StatusOK, signInData{Text: "You are signed out."})
 }

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// Browsers signs browsers in and out, and records it in the audit log. All fields must be set. It is safe for
-// concurrent use.
+// Browsers signs browsers in and out, and records it in the audit log. All fields except Provider must be set. It is
+// safe for concurrent use.
 type Browsers struct {
 	Accounts     *Accounts
 	Authenticate api.Authenticate
@@ -22,6 +22,9 @@ type Browsers struct {
 	Audit        api.Audit
 	// MayChange returns an error while no change is possible.
 	MayChange func() error
+	// Provider authenticates users of OIDC; nil means none. URLs are the addresses of the hub.
+	Provider *access.Provider
+	URLs     []string
 }
 
 // SignIn uses the code of a link. It returns the secret of a new session and its duration. If the code is not valid,
@@ -55,13 +58,17 @@ func (b Browsers) failed(r *http.Request, e access.Entry, err error) error {
 		return err
 	}
 	if !b.CountFailure(r) {
-		return fmt.Errorf("too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
+		return errAttempts()
 	}
 	if e.User == "" {
 		e.Credential = ""
 	}
 	_ = b.audit(r, e, access.Denied)
 	return err
+}
+
+func errAttempts() error {
+	return fmt.Errorf("too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
 }
 
 // SignOut revokes the session of a request, at all hubs.

@@ -29,8 +29,8 @@ func (p *performed) finish(m *push.Machine, interrupted bool) error {
 	return err
 }
 
-// end returns the error of the command from the error of its targets, and what the user can do if the rollout has not
-// ended.
+// end returns the error of the command, given the error of its targets. hint tells how to continue a rollout that has
+// not ended.
 func (p *performed) end(m *push.Machine, err error, interrupted bool) (_ error, hint string) {
 	r := m.Rollout()
 	switch {
