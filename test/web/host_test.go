@@ -95,7 +95,9 @@ const (
 	second = "file \"/srv/index\" { content = \"one\\ntwo\\n\" }\nfile \"/etc/motd\" { content = \"Hello\\n\" }\n" +
 		"exec \"load\" { command = [\"load\", \"it\"] }\n"
 	third = "file \"/srv/index\" { content = \"one\\ntwo\\n\" }\nfile \"/etc/motd\" { content = \"Hello\\n\" }\n" +
-		"file \"/etc/port\" { content = \"81\\n\" }\nexec \"nginx\" { command = [\"nginx\", \"-t\"] }\n" +
+		"exec \"load\" { command = [\"load\", \"it\"] }\n" +
+		"file \"/etc/port\" { content = \"81\\n\" }\n" +
+		"exec \"nginx\" { command = [\"nginx\", \"-t\"] }\n" +
 		"exec \"after\" { command = [\"after\"] }\n"
 )
 

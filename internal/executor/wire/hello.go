@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
 )
 
 // Magic is the first line of the served end. Earlier output, from login scripts, is
@@ -51,6 +52,14 @@ type Kept struct {
 	Generation uint64 `json:"generation"`
 	// Frozen is why the fleet keeps the agent from changing anything, "" for no freeze.
 	Frozen string `json:"frozen,omitempty"`
+}
+
+// Undoes reports whether the agent would undo a rollback immediately. A frozen agent undoes nothing, and
+// neither does an agent whose assignment is the restored commit. A nil Kept means that there is no
+// agent.
+func (k *Kept) Undoes(p *plan.Plan) bool {
+	return k != nil && k.Generation > 0 && k.Frozen == "" && !p.Empty() &&
+		(p.Revision.Commit == "" || p.Revision.Commit != k.Commit)
 }
 
 // Ended is a run whose report no client received.

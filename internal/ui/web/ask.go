@@ -113,8 +113,8 @@ func nameOf(d document.TargetDetail) string {
 	return string(d.Target.ID)
 }
 
-// failed stores the problem of a question. It returns other errors.
-func (d *hostData) failed(err error) error {
+// keepProblem stores the problem of a question. It returns other errors.
+func (d *hostData) keepProblem(err error) error {
 	if p, ok := errors.AsType[*document.Problem](err); ok {
 		d.Problem = p
 		return nil

@@ -23,6 +23,7 @@ func changes() map[string]changeFunc {
 		"/targets/{target}/approve":    ofTarget(route.ApproveTarget()),
 		"/targets/{target}/trust":      ofTarget(route.TrustTarget()),
 		"/targets/{target}/job":        createJob,
+		"/targets/{target}/rollback":   rollBack,
 		"/freeze":                      freezeAll,
 		"/unfreeze":                    unfreezeAll,
 		"/alarms/approve":              approveAlarm,

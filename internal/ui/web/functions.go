@@ -21,9 +21,9 @@ func functions() template.FuncMap {
 		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
 		"membersOf": membersOf, "readyOf": readyOf,
 		"tabs":       func(name, here string) hostTabs { return hostTabs{name, here} },
-		"unanswered": func(now time.Time, d runsData) unansweredData { return unansweredData{now, d.Problem, d.Target} },
-		"list":       func(all ...string) []string { return all },
-		"add":        func(a, b int) int { return a + b },
+		"unanswered": newUnanswered, "bounded": bounded,
+		"list": func(all ...string) []string { return all },
+		"add":  func(a, b int) int { return a + b },
 	}
 }
 

@@ -1,12 +1,13 @@
 package web
 
-import "fettle.dev/fettle/internal/fleet/document"
-
 // hostPages returns the function of each page that asks the agent of a target, by its pattern. Such a page does not
 // update itself, because each update would ask the agent again.
 func hostPages() map[string]pageFunc {
 	return map[string]pageFunc{
-		"/targets/{target}/runs": runsPage,
+		"/targets/{target}/runs":       runsPage,
+		"/targets/{target}/runs/{run}": runPage,
+		"/targets/{target}/drift":      driftPage,
+		"/targets/{target}/rollback":   rollbackPage,
 	}
 }
 
@@ -19,14 +20,4 @@ func still(f pageFunc) pageFunc {
 		}
 		return p, err
 	}
-}
-
-// hostTabs are the links between the pages of a target.
-type hostTabs struct{ Name, Here string }
-
-// unansweredData explains why a page has no data of the host.
-type unansweredData struct {
-	Now     any
-	Problem *document.Problem
-	Target  document.Target
 }

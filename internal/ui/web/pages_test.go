@@ -21,6 +21,8 @@ func paths() []string {
 	query := url.QueryEscape(fakehub.Attack)
 	return []string{"/", "/?by=" + query + "&select=" + query + "&state=failed",
 		"/targets/" + name, "/targets/" + name + "?explain=" + name, "/targets/" + name + "/runs",
+		"/targets/" + name + "/runs/7",
+		"/targets/" + name + "/drift?compare=1", "/targets/" + name + "/rollback?to=3",
 		"/modules", "/modules/modules/web", "/commits/" + name,
 		"/rollouts",
 		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/hubs", "/audit",

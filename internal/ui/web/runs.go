@@ -44,7 +44,7 @@ func runsPage(v *visit) (*page, error) {
 		d.cut(all, v.URL.Path, offsetOf(v))
 		return err
 	})
-	if err := d.failed(err); err != nil {
+	if err := d.keepProblem(err); err != nil {
 		return nil, err
 	}
 	return &page{Title: "Runs of " + d.Name, Tab: "/", Template: "runs", Data: d, Command: command}, nil
@@ -126,4 +126,9 @@ func tookText(d time.Duration) string {
 		}
 	}
 	return duration.Text(max(0, d).Truncate(time.Millisecond))
+}
+
+// isRun returns a function that reports whether a run has a number.
+func isRun(n int) func(journal.RunInfo) bool {
+	return func(r journal.RunInfo) bool { return r.Header.Run == n }
 }

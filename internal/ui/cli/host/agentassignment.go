@@ -48,12 +48,10 @@ func checkAssignment(ctx context.Context, s *cli.Session, x executor.Executor, p
 }
 
 // checkRollback refuses a rollback through the hub that the agent would undo immediately. At the
-// machine itself it only warns. A frozen agent undoes nothing, and neither does an agent whose
-// assignment is the restored commit.
+// machine itself it only warns.
 func checkRollback(s *cli.Session, p *plan.Plan) error {
 	k := agentAssignment(s)
-	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.OverrideAgent ||
-		p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
+	if !k.Undoes(p) || s.OverrideAgent {
 		return nil
 	}
 	if s.At.Hub == "" {

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// runData is the data of the page of a run.
+type runData struct {
+	hostData
+	Run    run
+	Parts  []repo.PartRevision // of a list that consists of several commits
+	Notes  []string
+	Failed []change
+	Counts []outcomeCount
+	changeList
+	RollBack bool // the user may roll back
+}
+
+// outcomeCount is the number of steps of a run with an outcome.
+type outcomeCount struct {
+	Outcome string
+	Count   int
+}
+
+// runPage shows a run of a target: its steps, results and errors.
+func runPage(v *visit) (*page, error) {
+	host, err := hostOf(v)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(v.PathValue("run"))
+	if err != nil || n < 1 {
+		return noPage(v)
+	}
+	d := runData{hostData: host, RollBack: v.May(access.Operate)}
+	command := commandOf("fettle", "show", "-t", d.Name, strconv.Itoa(n))
+	q := question{target: d.Name, command: command, within: answerWithin}
+	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
+		shown, err := showRun(ctx, x, d.Name, n)
+		if err == nil {
+			d.fill(shown, command)
+		}
+		return err
+	})
+	if p, ok := err.(*document.Problem); ok && p.Status == http.StatusNotFound {
+		return nil, p
+	}
+	if err := d.keepProblem(err); err != nil {
+		return nil, err
+	}
+	return &page{Title: fmt.Sprintf("Run %d of %s", n, d.Name), Tab: "/", Template: "run", Data: d, Command: command}, nil
+}
+
+// showRun reads a run. If the host does not have it, the error is a problem with the status 404.
+func showRun(ctx context.Context, x *wire.Client, name string, n int) (executor.Shown, error) {
+	shown, err := x.Show(ctx, n)
+	if err == nil {
+		return shown, nil
+	}
+	runs, lerr := x.Runs(ctx)
+	if lerr != nil || slices.ContainsFunc(runs, isRun(n)) {
+		return shown, err
+	}
+	return shown, &document.Problem{Title: "There is no such run", Status: http.StatusNotFound,
+		Detail: fmt.Sprintf("cannot find run %d in the journal of %s: it never existed, or its data was removed", n, name),
+		Hint:   "List the runs: " + commandOf("fettle", "log", "-t", name)}
+}
+
+// fill sets the data of the answer.
+func (d *runData) fill(s executor.Shown, command string) {
+	d.Run, d.Parts = run{s.Info}, s.Info.Header.Revision.Parts
+	d.changeList = listChanges(s.Plan, command)
+	d.outcomes(s.Invocations)
+	if s.Plan != nil {
+		d.Notes = s.Plan.Notes
+	}
+	d.Failed = d.changeList.failed()
+	counts := map[string]int{}
+	for _, c := range d.Changes {
+		counts[c.Outcome]++
+	}
+	for _, name := range []string{"done", "failed", "undone", "skipped"} {
+		if n := counts[name]; n > 0 {
+			d.Counts = append(d.Counts, outcomeCount{name, n})
+		}
+	}
+}

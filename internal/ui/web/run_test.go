@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// Show has run 60, which failed, and a large run 59.
+func (history) Show(_ context.Context, n int) (executor.Shown, error) {
+	s := executor.Shown{Plan: &plan.Plan{},
+		Info: journal.RunInfo{Header: journal.Header{Run: n}, Outcome: journal.Succeeded}}
+	switch n {
+	case 60:
+		s.Info.Outcome, s.Info.Error = journal.Failed, "cannot restart nginx"
+		s.Plan.Changes = []plan.Change{{Action: plan.Create, Addr: "file:/a", Source: "web.hcl:3"},
+			{Action: plan.Run, Addr: "exec:b", Source: "web.hcl:4"}, {Action: plan.Update, Addr: "file:/c"}}
+		s.Invocations = []executor.Invocation{{State: "file.a", Parts: []executor.Part{{Addr: "file:/a", Outcome: "undone"}}},
+			{State: "exec.b", Parts: []executor.Part{{Addr: "exec:b", Outcome: "failed", Error: strings.Repeat("x", 50_000)},
+				{Addr: "file:/other", Outcome: "done"}, {Addr: "file:/more", Outcome: "done"}}}}
+	case 59:
+		for i := range 700 {
+			s.Plan.Changes = append(s.Plan.Changes, plan.Change{Action: plan.Create, Addr: "file:/x",
+				Diff: "--- a\n+++ b\n@@ -0,0 +1,900 @@\n" + strings.Repeat(fmt.Sprint("+", i, "\n"), 900)})
+		}
+	default:
+		return s, errors.New("there is no run")
+	}
+	return s, nil
+}
+
+// TestRun: the error of a failed run comes first. Each step has its result and its source.
+func TestRun(t *testing.T) {
+	s := siteOf(t, plain(history{}, "read"))
+	text := read(s, "/targets/web1/runs/60").Body.String()
+	at := -1
+	for _, want := range []string{"✖</span> failed", "cannot restart nginx", "exec:b", "<dl", "undone", "file:/a",
+		"web.hcl:3", "file.a", "✖</span> failed", "web.hcl:4", "more bytes", "file:/c", "fettle show -t web1 60"} {
+		next := strings.Index(text[at+1:], want)
+		if next < 0 {
+			t.Fatalf("the page has no %q after %q", want, text[:at+1])
+		}
+		at += 1 + next
+	}
+	if strings.Contains(text, "rollback") {
+		t.Error("a reader sees a rollback")
+	}
+	if !strings.Contains(read(siteOf(t, plain(history{}, "operate", "read")), "/targets/web1/runs/60").Body.String(),
+		"/targets/web1/rollback?to=0") {
+		t.Error("an operator sees no rollback")
+	}
+}
+
+// TestLargeRun: a page has a limited number of steps and lines.
+func TestLargeRun(t *testing.T) {
+	s := siteOf(t, plain(history{}, "read"))
+	text := read(s, "/targets/web1/runs/59").Body.String()
+	if n := strings.Count(text, "<li>"); n != 500 {
+		t.Errorf("the page has %d steps", n)
+	}
+	if n := strings.Count(text, `class="added"`); n != 4983 { // and 17 lines with places
+		t.Errorf("the page has %d lines", n)
+	}
+	for _, want := range []string{"601 more lines", "200 more.", "fettle show -t web1 59"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestUnknownRun: a run that the host does not have, and a wrong number, are not found.
+func TestUnknownRun(t *testing.T) {
+	s := siteOf(t, plain(history{}, "read"))
+	for path, want := range map[string]string{"/targets/web1/runs/61": "cannot find run 61",
+		"/targets/web1/runs/0": "no such page", "/targets/web1/runs/x": "no such page"} {
+		if w := read(s, path); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d\n%s", path, w.Code, w.Body)
+		}
+	}
+	if w := read(s, "/targets/web1/runs/5"); !strings.Contains(w.Body.String(), "there is no run") ||
+		!strings.Contains(w.Body.String(), "The last known state") {
+		t.Errorf("a damaged run: %d\n%s", w.Code, w.Body)
+	}
+}
