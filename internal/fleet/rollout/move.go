@@ -236,7 +236,7 @@ const (
 // progress returns the progress of a target that catches up. why is the reason why it did not become ready.
 func (t *turn) progress(id ID, c CatchUp, s Strategy) (is stage, why string) {
 	target, ok := t.w.Targets[id]
-	lacks := ok && target.Lane == c.Lane && t.lacksStable(id, target)
+	lacks := t.lacksStable(id, target)
 	switch {
 	case !ok || target.Lane != c.Lane, lacks && !t.changeable(id), !lacks && c.Free:
 		return over, ""

@@ -92,17 +92,18 @@ func TestReasonTexts(t *testing.T) {
 		"; it must not be changed now: a freeze": {Target{Online: true, Hold: "a freeze"}, false},
 		"; the hub waits until most targets have contact": {Target{Online: true, Foreign: []string{"db"}}, true},
 	} {
-		w := World{Targets: map[ID]Target{"a": world.target}, Resync: world.resync}
-		if got := NewState().Reason(w, "a", c); got != waits+want {
-			t.Errorf("%q, want %q", got, waits+want)
+		s, w := NewState(), World{Targets: map[ID]Target{"a": world.target}, Resync: world.resync}
+		if w.Explain(s); s.Reason(w, "a", c) != waits+want {
+			t.Errorf("%q, want %q", s.Reason(w, "a", c), waits+want)
 		}
 	}
 	for name, w := range map[string]World{
 		"without foreign content": {Targets: map[ID]Target{"a": {Online: true}}, Resync: true},
 		"with contact":            {Targets: map[ID]Target{"a": {Online: true, Foreign: []string{"db"}}}},
 	} {
-		if got := NewState().Reason(w, "a", c); got != waits {
-			t.Errorf("%s: %q", name, got)
+		s := NewState()
+		if w.Explain(s); s.Reason(w, "a", c) != waits {
+			t.Errorf("%s: %q", name, s.Reason(w, "a", c))
 		}
 	}
 }

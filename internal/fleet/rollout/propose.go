@@ -98,7 +98,7 @@ func together(t *turn, ids []ID) (all []Change, members []ID) {
 			has[c], parts[c.Part] = true, true
 		}
 		for _, c := range target.Wants {
-			if !has[c] && !slices.Contains(others[c.Part], c) {
+			if !slices.Contains(others[c.Part], c) {
 				others[c.Part] = append(others[c.Part], c)
 			}
 		}
