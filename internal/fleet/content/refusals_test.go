@@ -1,11 +1,21 @@
 package content
 
 import (
+	"encoding/hex"
 	"encoding/pem"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // TestUnreadableSignature: a signature whose key or body cannot be read is refused with this reason.
@@ -93,6 +103,125 @@ func TestNeedsHistory(t *testing.T) {
 	} {
 		if got := strings.Join(c.lineage.Accepted(), " "); got != c.accepted || c.lineage.NeedsHistory(c.descent) != c.want {
 			t.Errorf("%s: the accepted commits are %q, and a history is necessary: %t", name, got, !c.want)
+		}
+	}
+}
+
+// merged is a history in which the commits b and c of a are merged in d, e follows, and f merges b again.
+func merged() History {
+	return History{commits: map[string]commit{"b": {parents: []string{"a"}}, "c": {parents: []string{"a"}},
+		"d": {parents: []string{"b", "c"}}, "e": {parents: []string{"d"}},
+		"f": {parents: []string{"e", "b"}}, "x": {}}}
+}
+
+// TestFreshCommits: the new commits of a history are those that no accepted commit reaches, each once. None may be
+// absent.
+func TestFreshCommits(t *testing.T) {
+	for _, c := range []struct{ commit, accepted, fresh, known, refused string }{
+		{"e", "a", "bcde", "a", ""}, {"e", "b", "cde", "ab", ""}, {"e", "d", "e", "abcd", ""}, {"b", "e", "", "abcde", ""},
+		{"f", "a", "bcdef", "a", ""},
+		{"e", "x", "", "x", "did not deliver a commit: a, which"}, {"e", "z", "", "z", "did not deliver"},
+	} {
+		h := merged()
+		known := h.reachable(c.accepted)
+		fresh, err := h.fresh(c.commit, known)
+		slices.Sort(fresh)
+		got := strings.Join(slices.Sorted(maps.Keys(known)), "")
+		if got != c.known || strings.Join(fresh, "") != c.fresh || refused(err, c.refused) {
+			t.Errorf("%s after %s: fresh %v, known %s, %v", c.commit, c.accepted, fresh, got, err)
+		}
+	}
+}
+
+// TestDescent: the new commit of a part descends from its accepted one. That of a new part can also be older than the
+// accepted commit of the root bundle.
+func TestDescent(t *testing.T) {
+	for _, c := range []struct {
+		commit, part, root string
+		refused            string
+	}{
+		{"e", "b", "", ""}, {"e", "b", "x", ""}, {"b", "e", "e", "descends from e"}, {"c", "b", "b", "descends from b"},
+		{"e", "", "b", ""}, {"b", "", "e", ""}, {"c", "", "b", "descends from b"}, {"x", "", "e", "descends from e"},
+	} {
+		h, l := merged(), Lineage{Commit: c.commit, Part: c.part, Root: c.root}
+		if err := h.descends(l, h.reachable(l.Accepted()...)); refused(err, c.refused) {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+}
+
+// TestAnswers: a hub answers with small content, and only if it is small after compression.
+func TestAnswers(t *testing.T) {
+	random := make([]byte, maxAnswer)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
+	for name, c := range map[string]struct {
+		text  string
+		small bool
+	}{
+		"small": {"a small module", true}, "empty": {"", true}, "the most": {strings.Repeat("x", MaxSmall), true},
+		"more": {strings.Repeat("x", MaxSmall+1), false}, "not compressible": {string(random), false},
+	} {
+		s, err := OpenStore(mem.NewFS(mem.Options{}), "/content", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Add(func(w io.Writer) error { _, err := io.WriteString(w, c.text); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&Server{Store: s}).Answer(b.Digest)
+		if (err == nil) != c.small || (answer != nil) != c.small || err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("%s: %d bytes, %v", name, len(answer), err)
+		}
+	}
+}
+
+// unreadable is a tree whose files cannot be read.
+type unreadable struct{ repo.Tree }
+
+func (unreadable) Digest(string) (string, int64, error) {
+	return "", 0, errors.New("the disk is broken")
+}
+
+// TestUnreadablePart: the parts of a repository cannot be combined without a file of one of them.
+func TestUnreadablePart(t *testing.T) {
+	good := repo.MapTree(map[string]string{"a": "text"})
+	bad := unreadable{good}
+	for name, c := range map[string]struct {
+		top, web repo.Tree
+		refused  string
+	}{
+		"none": {good, good, ""}, "the root": {bad, good, "the disk is broken"},
+		"a module": {good, bad, "the disk is broken"},
+	} {
+		_, err := Compose(c.top, map[string]repo.Tree{"modules/web": c.web}, nil)
+		if refused(err, c.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func (unreadable) Open(string) (io.ReadCloser, error) { return nil, errors.New("the disk is broken") }
+
+// TestUnreadableBundle: content that cannot be read is not accepted as that of a commit.
+func TestUnreadableBundle(t *testing.T) {
+	n, err := namingOf(strings.Repeat("a", 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := repo.MapTree(map[string]string{"a": "text"})
+	raw := append([]byte("100644 a\x00"), make([]byte, n.size)...)
+	file, err := n.leaf(&Bundle{tree: tree}, repo.Item{Path: "a", Size: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hex.Decode(raw[len(raw)-n.size:], []byte(file.id)); err != nil {
+		t.Fatal(err)
+	}
+	for want, tree := range map[string]repo.Tree{"": tree, "the disk is broken": unreadable{tree}} {
+		b := &Bundle{items: []repo.Item{{Path: "a", Size: 4}}, tree: tree}
+		if err := n.verifyTop([][]byte{raw}, n.object("tree", raw), b); refused(err, want) {
+			t.Errorf("%q: %v", want, err)
 		}
 	}
 }

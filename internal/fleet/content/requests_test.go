@@ -40,8 +40,8 @@ func answer(status int, body string, header ...string) *http.Response {
 func TestRequestsForContent(t *testing.T) {
 	const text = "0123456789"
 	want := nameOf(text)
-	h := &hubs{answers: []*http.Response{answer(http.StatusOK, text[:4]),
-		answer(http.StatusPartialContent, text[4:7], "Content-Range", "bytes 4-9/10"),
+	h := &hubs{answers: []*http.Response{answer(http.StatusOK, text[:1]),
+		answer(http.StatusPartialContent, text[1:7], "Content-Range", "bytes 1-9/10"),
 		answer(http.StatusPartialContent, text[7:], "Content-Range", "bytes 7-9/10")}}
 	agent := memStore(t, 0)
 	f := fetcher(agent, "https://hub.example.org/")
@@ -52,7 +52,7 @@ func TestRequestsForContent(t *testing.T) {
 	if len(h.requests) != 3 {
 		t.Fatalf("%d requests", len(h.requests))
 	}
-	for i, offset := range []int{0, 4, 7} {
+	for i, offset := range []int{0, 1, 7} {
 		r := h.requests[i]
 		if url := r.URL.String(); url != "https://hub.example.org"+content.Path+want.Digest || r.Method != http.MethodGet {
 			t.Errorf("request %d: %s %s", i, r.Method, url)
@@ -139,4 +139,19 @@ func TestNotAnAddress(t *testing.T) {
 		err := fetcher(memStore(t, 0), "https://%zz").Fetch(t.Context(), nameOf(text))
 		wantErr(t, err, "https://%zz", "invalid URL escape")
 	}
+}
+
+// waiting is a connection without an answer. Its error has no cause.
+type waiting struct{}
+
+func (waiting) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestStalledConnection: the reason of a failure is that no data arrived, and not the end of the request.
+func TestStalledConnection(t *testing.T) {
+	f := fetcher(memStore(t, 0), "https://hub.example.org")
+	f.Transport, f.Stall, f.Attempts = waiting{}, time.Millisecond, 1
+	wantErr(t, f.Fetch(t.Context(), nameOf("x")), "https://hub.example.org: no data arrived for too long")
 }

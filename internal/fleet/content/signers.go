@@ -166,7 +166,7 @@ func (s Signers) find(key ssh.PublicKey, namespace string, at int64) (principals
 			func(p string) bool { ok, _ := path.Match(p, namespace); return ok }):
 			err = fmt.Errorf("%s of %s is not for the namespace %s: see %s:%d", name, l.principals, namespace, s.fileName(),
 				l.line)
-		case l.after != 0 && at < l.after:
+		case at < l.after:
 			err = fmt.Errorf("%s of %s was not valid yet on %s: see %s:%d", name, l.principals, day(at), s.fileName(), l.line)
 		case l.before != 0 && at >= l.before:
 			err = fmt.Errorf("%s of %s was no longer valid on %s: see %s:%d", name, l.principals, day(at), s.fileName(), l.line)

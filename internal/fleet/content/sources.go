@@ -115,11 +115,8 @@ func (s *Sources) Poke(name string) {
 	}
 }
 
-// ring wakes Run. It must be called with the lock held.
+// ring wakes Run, which creates the channel. It must be called with the lock held.
 func (s *Sources) ring() {
-	if s.wake == nil {
-		s.wake = make(chan struct{}, 1)
-	}
 	select {
 	case s.wake <- struct{}{}:
 	default:

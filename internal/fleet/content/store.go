@@ -159,7 +159,7 @@ func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 		return nil, err
 	}
 	ok, err := s.verify(f, b)
-	if ok && err == nil {
+	if ok {
 		return f, nil
 	}
 	_ = f.Close()

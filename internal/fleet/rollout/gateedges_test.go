@@ -175,3 +175,18 @@ func TestLateGateAfterResume(t *testing.T) {
 		}
 	}
 }
+
+// TestPauseAtTheDeadline: the rollout pauses at the deadline of a gate, and not before.
+func TestPauseAtTheDeadline(t *testing.T) {
+	for after, want := range map[int64]bool{59: false, 60: true} {
+		w := newWave(rollout.Careful(), []rollout.ID{"a0"}, []rollout.ID{"b0"})
+		g := webhook()
+		g.Timeout = 60
+		w.gates(g)
+		w.granted("a0", rollout.Ready)
+		w.fold(rollout.Event{Kind: rollout.Settled})
+		if got := w.decide(start + after); slices.Contains(got, "paused") != want {
+			t.Errorf("after %d s: %v", after, got)
+		}
+	}
+}
