@@ -15,15 +15,20 @@ import (
 func (x *planner) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.From == nil || c.To == nil || c.From.File() == nil || c.To.File() == nil || !c.Action.Mutates() &&
-			c.Action != plan.Drift {
-			continue
+		if hasDiff(c) {
+			x.diff(c, blobs)
 		}
-		if c.From.File().Digest == c.To.File().Digest || c.From.File().Sealed != "" || c.To.File().Sealed != "" {
-			continue
-		}
-		x.diff(c, blobs)
 	}
+}
+
+// hasDiff reports whether a change has a difference of content that may be shown.
+func hasDiff(c *plan.Change) bool {
+	if c.From == nil || c.To == nil || c.From.File() == nil || c.To.File() == nil || !c.Action.Mutates() &&
+		c.Action != plan.Drift {
+		return false
+	}
+	from, to := c.From.File(), c.To.File()
+	return from.Digest != to.Digest && from.Sealed == "" && to.Sealed == ""
 }
 
 func (x *planner) diff(c *plan.Change, blobs map[string]kind.Blob) {

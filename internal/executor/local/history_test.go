@@ -75,6 +75,34 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestRunDetails: a stored run has the differences of its content, if the caller asks for them, and the
+// durations of its commands.
+func TestRunDetails(t *testing.T) {
+	m := newWorld(t)
+	m.mkdirs("/srv")
+	ctx := context.Background()
+	for _, list := range []string{"COPY 1 /srv/a\n", "COPY 2 /srv/a\nEXEC x true creates=/none\n", "COPY 3 /srv/a\n"} {
+		if _, err := m.x.Apply(ctx, request(t, list), nil, executor.Options{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := m.x.(executor.DetailsReader)
+	plain, err := x.RunDetails(ctx, 2, false)
+	d, derr := x.RunDetails(ctx, 2, true)
+	if err != nil || derr != nil || len(d.Plan.Changes) != 2 || plain.Plan.Changes[0].Diff != "" {
+		t.Fatalf("%+v, %v, %v", d, err, derr)
+	}
+	if got := d.Plan.Changes[0].Diff; !strings.Contains(got, "\n-") || !strings.Contains(got, "\n+") {
+		t.Errorf("the difference is %q", got)
+	}
+	if _, ok := d.Took[1]; !ok || len(d.Invocations) != 2 {
+		t.Errorf("%+v", d)
+	}
+	if _, err := x.RunDetails(ctx, 9, true); err == nil || !strings.Contains(err.Error(), "there is no run 9") {
+		t.Error(err)
+	}
+}
+
 // TestChecksWithoutARun: when nothing is to be done, checks run all the same,
 // and the history has no run for it.
 func TestChecksWithoutARun(t *testing.T) {

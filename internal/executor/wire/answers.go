@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"fettle.dev/fettle/internal/executor"
@@ -65,6 +66,18 @@ func (v *server) show(ctx context.Context, x executor.Executor, c *incoming) (an
 		return nil, err
 	}
 	return x.Show(ctx, run)
+}
+
+func (v *server) runDetails(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in detailed
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	r, ok := x.(executor.DetailsReader)
+	if !ok {
+		return nil, errors.New("cannot return the details of a run: this executor does not have them")
+	}
+	return r.RunDetails(ctx, in.Run, in.Diffs && !v.ReadOnly)
 }
 
 func (v *server) runOf(ctx context.Context, x executor.Executor, c *incoming) (any, error) {

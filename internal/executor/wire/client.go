@@ -368,6 +368,12 @@ func (x *Client) Show(ctx context.Context, run int) (s executor.Shown, err error
 	return s, err
 }
 
+// RunDetails implements executor.DetailsReader.
+func (x *Client) RunDetails(ctx context.Context, run int, diffs bool) (d executor.RunDetails, err error) {
+	err = x.call(ctx, "run-details", detailed{run, diffs}, &d, nil, nil)
+	return d, err
+}
+
 // RunOf implements executor.Executor.
 func (x *Client) RunOf(ctx context.Context, commit string) (int, bool, error) {
 	var r ran

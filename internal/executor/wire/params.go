@@ -10,6 +10,11 @@ type frozen struct {
 	Options executor.Options `json:"options"`
 }
 
+type detailed struct {
+	Run   int  `json:"run"`
+	Diffs bool `json:"diffs,omitempty"`
+}
+
 type collecting struct {
 	Keep    journal.Retention `json:"keep"`
 	Options executor.Options  `json:"options"`

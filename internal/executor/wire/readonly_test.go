@@ -15,7 +15,7 @@ import (
 
 // lookingOnly are the methods that a caller may use who may only look. Whatever else
 // there is, now or later, has to be refused to them.
-var lookingOnly = []string{"status", "condition", "runs", "show", "run-of", "list", "commands", "drift"}
+var lookingOnly = []string{"status", "condition", "runs", "show", "run-details", "run-of", "list", "commands", "drift"}
 
 func TestReadOnly(t *testing.T) {
 	readOnly(t, nil, "has only the right to read")

@@ -32,7 +32,7 @@ type Accepted struct {
 // readCalls are the calls that show only the target's own data, and change nothing. All other
 // calls are refused to callers who may only read, also the calls that a later version adds.
 func readCalls() []string {
-	return []string{"status", "condition", "runs", "show", "run-of", "list", "commands", "drift"}
+	return []string{"status", "condition", "runs", "show", "run-details", "run-of", "list", "commands", "drift"}
 }
 
 // signable are the calls whose parameters are complete. A plan and an apply request content and

@@ -1,0 +1,20 @@
+package executor
+
+import "context"
+
+// RunDetails is a run with more data for display.
+type RunDetails struct {
+	Shown
+	// Took are durations of changes in ns, by their index in the plan. Durations of changes that were made together are
+	// unknown.
+	Took map[int]int64 `json:"took,omitempty"`
+	// Notes are the notes of the run: conflicts, and files of others that it kept.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// DetailsReader is an executor that returns RunDetails. Executors of earlier versions do not have it.
+type DetailsReader interface {
+	// RunDetails returns one run. With diffs, the changes of its plan have the differences of text content, as far as
+	// the content is still stored.
+	RunDetails(ctx context.Context, run int, diffs bool) (RunDetails, error)
+}
