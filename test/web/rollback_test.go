@@ -54,7 +54,7 @@ func TestRollback(t *testing.T) {
 	m := newMachine(t, h.Web1, h.Time)
 	m.history()
 	b := open(t, h.Root, h.Time)
-	b.shows("/targets/web1/runs/3", "unknown directive", "exec:nginx", "○ skipped", "fettle.hcl:4")
+	b.shows("/targets/web1/runs/3", "unknown directive", "exec:nginx", "○ skipped", "fettle.hcl:4", "+81")
 	if text := eval[string](b, "document.querySelector('main pre').innerText"); !strings.Contains(text, "exit code 1") {
 		t.Errorf("the page of the failed run begins with %q", text)
 	}

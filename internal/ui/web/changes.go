@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"fettle.dev/fettle/internal/executor"
@@ -23,6 +24,7 @@ const (
 type change struct {
 	plan.Change
 	Does    plan.Action // as shown
+	Took    string      // in a run; "" means that it is unknown
 	Outcome string      // in a run: done, failed, undone or skipped; "" means that there was no run
 	Failure string
 	Lines   []diffLine // of the difference of content
@@ -124,6 +126,15 @@ func (l *changeList) outcomes(all []executor.Invocation) {
 			if c.State == "" && inv.State != string(c.Addr) {
 				c.State = inv.State
 			}
+		}
+	}
+}
+
+// took adds the durations of changes of a run in ns, by their index.
+func (l *changeList) took(all map[int]int64) {
+	for i := range l.Changes {
+		if d := time.Duration(all[i]); d >= time.Millisecond {
+			l.Changes[i].Took = tookText(d)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func runPage(v *visit) (*page, error) {
 	}
 	d := runData{hostData: host, RollBack: v.May(access.Operate)}
 	command := commandOf("fettle", "show", "-t", d.Name, strconv.Itoa(n))
-	q := question{target: d.Name, command: command, within: answerWithin}
+	q := question{target: d.Name, command: command, changes: d.RollBack, within: answerWithin}
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
 		shown, err := showRun(ctx, x, d.Name, n)
 		if err == nil {
@@ -62,27 +62,30 @@ func runPage(v *visit) (*page, error) {
 }
 
 // showRun reads a run. If the host does not have it, the error is a problem with the status 404.
-func showRun(ctx context.Context, x *wire.Client, name string, n int) (executor.Shown, error) {
-	shown, err := x.Show(ctx, n)
-	if err == nil {
-		return shown, nil
+func showRun(ctx context.Context, x *wire.Client, name string, n int) (d executor.RunDetails, err error) {
+	if d, err = x.RunDetails(ctx, n, true); err == nil {
+		return d, nil
+	}
+	if d.Shown, err = x.Show(ctx, n); err == nil { // an agent of an earlier version
+		return d, nil
 	}
 	runs, lerr := x.Runs(ctx)
 	if lerr != nil || slices.ContainsFunc(runs, isRun(n)) {
-		return shown, err
+		return d, err
 	}
-	return shown, &document.Problem{Title: "There is no such run", Status: http.StatusNotFound,
+	return d, &document.Problem{Title: "There is no such run", Status: http.StatusNotFound,
 		Detail: fmt.Sprintf("cannot find run %d in the journal of %s: it never existed, or its data was removed", n, name),
 		Hint:   "List the runs: " + commandOf("fettle", "log", "-t", name)}
 }
 
 // fill sets the data of the answer.
-func (d *runData) fill(s executor.Shown, command string) {
+func (d *runData) fill(s executor.RunDetails, command string) {
 	d.Run, d.Parts = run{s.Info}, s.Info.Header.Revision.Parts
 	d.changeList = listChanges(s.Plan, command)
 	d.outcomes(s.Invocations)
-	if s.Plan != nil {
-		d.Notes = s.Plan.Notes
+	d.took(s.Took)
+	for _, note := range s.Notes {
+		d.Notes = append(d.Notes, bounded(note))
 	}
 	d.Failed = d.changeList.failed()
 	counts := map[string]int{}

@@ -13,6 +13,24 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
+// RunDetails adds a duration and a note to run 60.
+func (x history) RunDetails(ctx context.Context, n int, _ bool) (executor.RunDetails, error) {
+	s, err := x.Show(ctx, n)
+	return executor.RunDetails{Shown: s, Took: map[int]int64{1: 1_250_000_000},
+		Notes: []string{"kept the file of ann"}}, err
+}
+
+// older is a history on an agent of an earlier version.
+type older struct{ executor.Executor }
+
+// TestOlderAgent: agents of earlier versions show a run without its details.
+func TestOlderAgent(t *testing.T) {
+	text := read(siteOf(t, plain(older{history{}}, "read")), "/targets/web1/runs/60").Body.String()
+	if !strings.Contains(text, "exec:b") || strings.Contains(text, "1.25s") {
+		t.Error(text)
+	}
+}
+
 // Show has run 60, which failed, and a large run 59.
 func (history) Show(_ context.Context, n int) (executor.Shown, error) {
 	s := executor.Shown{Plan: &plan.Plan{},
@@ -41,8 +59,9 @@ func TestRun(t *testing.T) {
 	s := siteOf(t, plain(history{}, "read"))
 	text := read(s, "/targets/web1/runs/60").Body.String()
 	at := -1
-	for _, want := range []string{"✖</span> failed", "cannot restart nginx", "exec:b", "<dl", "undone", "file:/a",
-		"web.hcl:3", "file.a", "✖</span> failed", "web.hcl:4", "more bytes", "file:/c", "fettle show -t web1 60"} {
+	for _, want := range []string{"✖</span> failed", "cannot restart nginx", "exec:b", "<dl", "kept the file of ann",
+		"undone", "file:/a",
+		"web.hcl:3", "file.a", "✖</span> failed", "web.hcl:4", "1.25s", "more bytes", "file:/c", "fettle show -t web1 60"} {
 		next := strings.Index(text[at+1:], want)
 		if next < 0 {
 			t.Fatalf("the page has no %q after %q", want, text[:at+1])
