@@ -138,3 +138,21 @@ func TestLimitsOfDefinitions(t *testing.T) {
 		t.Error("an owner with a control character is accepted")
 	}
 }
+
+// TestTextsOfRefusals: an operator reads why a lock refuses a request.
+func TestTextsOfRefusals(t *testing.T) {
+	for want, c := range map[string]struct {
+		answer Answer
+		slots  int
+	}{
+		"":                                      {Answer{}, 1},
+		"the slot of the lock reboots is taken": {Answer{Refused: Full}, 1},
+		"all 2 slots of the lock reboots are taken":          {Answer{Refused: Full}, 2},
+		"the repository no longer declares the lock reboots": {Answer{Refused: Undeclared}, 1},
+	} {
+		s := State{Definition: Definition{Name: "reboots", Slots: c.slots}}
+		if got := c.answer.Explain(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -163,8 +163,8 @@ func (d *decision) acquire(e Event) {
 // refuse refuses the request of an owner, which waits afterwards.
 func (d *decision) refuse(why Refusal, owner string) {
 	d.answer.Refused = why
-	changed := false
-	if d.Waiters, changed = refused(d.Waiters, owner, d.now); changed {
+	waiters, changed := refused(d.Waiters, owner, d.now)
+	if d.Waiters = waiters; changed {
 		d.change(Waits, Holder{Owner: owner})
 	}
 }

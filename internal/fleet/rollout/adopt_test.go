@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"slices"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/rollout"
@@ -86,5 +87,17 @@ func TestAdoptedInItsLane(t *testing.T) {
 		if _, ok := w.s.Stable("main", "web"); ok != c.want {
 			t.Errorf("%s: the content is adopted: %t, %v", name, ok, log)
 		}
+	}
+}
+
+// TestRemovalIsNotAdopted: a target without a part does not prove the removal of the part for others.
+func TestRemovalIsNotAdopted(t *testing.T) {
+	w := newWave(rollout.Careful())
+	w.s = rollout.NewState()
+	w.w.Has = func(id rollout.ID, _ string) string { return map[rollout.ID]string{"lacks": "w1"}[id] }
+	w.w.Targets["has"] = rollout.Target{Lane: "main", Health: rollout.Healthy, Online: true}
+	w.w.Targets["lacks"] = rollout.Target{Lane: "main", Online: true, Wants: []rollout.Change{{Part: "web"}}}
+	if got := w.decide(start + 1); !slices.Equal(got, []string{"created", "grantedlacks"}) {
+		t.Errorf("%v", got)
 	}
 }

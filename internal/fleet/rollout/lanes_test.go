@@ -294,3 +294,32 @@ func TestPlacesOfAStrategy(t *testing.T) {
 		}
 	}
 }
+
+// TestBehindTargets: targets without contact are behind if they lack stable content. The others wait for it.
+func TestBehindTargets(t *testing.T) {
+	wants := []Change{{Part: "web", Digest: "w1"}}
+	for name, c := range map[string]struct {
+		target   Target
+		catching bool
+		away     bool
+		waiting  bool
+	}{
+		"no contact":            {Target{Wants: wants}, false, true, false},
+		"with contact":          {Target{Wants: wants, Online: true}, false, false, true},
+		"with a hold":           {Target{Wants: wants, Online: true, Hold: "a freeze"}, false, false, false},
+		"up to date":            {Target{}, false, false, false},
+		"with newer content":    {Target{Wants: []Change{{Part: "web", Digest: "w2"}}}, false, false, false},
+		"it catches up":         {Target{Wants: wants, Online: true}, true, false, true},
+		"it catches up, behind": {Target{Wants: wants}, true, false, true},
+	} {
+		s := NewState()
+		if s.stable["main"] = map[string]string{"web": "w1"}; c.catching {
+			s.catching["a"] = CatchUp{Lane: "main"}
+		}
+		c.target.Lane = "main"
+		away, waiting := s.Behind(World{Targets: map[ID]Target{"a": c.target}})
+		if slices.Equal(away, []ID{"a"}) != c.away || waiting != c.waiting {
+			t.Errorf("%s: %v are behind, others wait: %t", name, away, waiting)
+		}
+	}
+}

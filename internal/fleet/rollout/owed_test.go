@@ -88,10 +88,10 @@ func TestLateParts(t *testing.T) {
 func TestOwedAfterTheEnd(t *testing.T) {
 	web, db, top := Change{Part: "web", Digest: "w2"}, Change{Part: "db", Digest: "d2"}, Change{Part: "top", Digest: "t2"}
 	all := []Change{db, top, web}
-	members := map[ID]*Member{"left": {State: MemberLeft}, "owed": {}, "both": {}, "has": {}, "other": {}}
+	members := map[ID]*Member{"1left": {State: MemberLeft}, "owed": {}, "both": {}, "has": {}, "other": {}}
 	s := opened(1, members, db, web)
 	s.owed["owed"] = map[string]bool{"web": true}
-	w := World{Targets: map[ID]Target{"left": {Wants: all, Missing: []string{"web"}},
+	w := World{Targets: map[ID]Target{"1left": {Wants: all, Missing: []string{"web"}},
 		"owed": {Wants: all, Missing: []string{"web"}}, "both": {Wants: all, Missing: []string{"db", "top", "web"}},
 		"has": {Wants: all}, "other": {Wants: []Change{{Part: "web", Digest: "w3"}}, Missing: []string{"web"}}}}
 	turn := newTurn(s, w, 1)

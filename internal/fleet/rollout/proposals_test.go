@@ -114,6 +114,7 @@ func TestPartsThatReturn(t *testing.T) {
 	} {
 		s := opened(0, map[ID]*Member{"a": &c.member})
 		s.open[0].Phase = c.phase
+		s.open = append([]*Rollout{{Phase: Active, Members: s.open[0].Members}}, s.open...)
 		if got := s.Returns("a"); slices.Equal(got, before) != c.want || s.Returns("b") != nil {
 			t.Errorf("%s: %v", name, got)
 		}
