@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
 		for _, path := range []string{"/", "/?by=env", "/targets/web1", "/targets/web2?explain=modules/web", "/modules",
-			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/hubs", "/audit", "/search?q=web"} {
+			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/history", "/hubs", "/audit", "/search?q=web"} {
 			b.visit(path)
 			b.accessible(scheme + " " + path)
 			b.quiet()
@@ -69,7 +69,7 @@ func TestPages(t *testing.T) {
 func TestHostileTextsInABrowser(t *testing.T) {
 	b := open(t, fakehub.Serve(t, fakehub.Hostile{Rights: []string{"admin", "approve", "operate", "read"}}), time.Now)
 	for _, path := range []string{"/", "/targets/x?explain=x", "/modules", "/modules/x", "/rollouts", "/rollouts/r1",
-		"/inbox", "/jobs", "/jobs/j1", "/events", "/hubs", "/audit", "/search?q=" + url.QueryEscape("<img")} {
+		"/inbox", "/jobs", "/jobs/j1", "/events", "/history", "/hubs", "/audit", "/search?q=" + url.QueryEscape("<img")} {
 		b.visit(path)
 		b.until("the page is live", "document.getElementById('live').textContent.includes('updates itself')")
 		if n := eval[int](b, "document.querySelectorAll('img, iframe, [onerror]').length"); n > 0 {

@@ -60,6 +60,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleRequestPolicy(t, h.requests)
 	api.HandleCertificates(t, h.certificates)
 	api.HandleLocks(t, locks.Service{Of: h.locks})
+	api.HandleHistory(t, h.history)
 	return t
 }
 

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/contents"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
 	"fettle.dev/fettle/internal/fleet/hub/exports"
+	"fettle.dev/fettle/internal/fleet/hub/history"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/leader"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
@@ -55,6 +56,7 @@ type parts struct {
 	leader       *leader.Leader
 	rollouts     *rollouts.Log
 	locks        *locks.Locks
+	history      *history.History
 }
 
 // newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
@@ -78,6 +80,8 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 		MayChange: c.members.MayChange, Trust: c.keyring.Trust, Trusted: p.targets.Trusted})
 	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
 	p.binaries = newBinaries(c)
+	p.history = history.New(history.Config{Hub: c.set.Name, Files: c.conf.Files, Dir: c.dir("history"), Now: c.now,
+		Warn: c.warn, Fleet: c.view.Status, Load: history.ProcessLoad})
 	return p
 }
 

@@ -103,6 +103,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 			return errAgain
 		}
 	})
+	g.Go(func() error { return h.history.Run(ctx) })
 	g.Go(func() error { return h.leader.Stand(ctx) })
 	return ignoreEnd(ctx, g.Wait())
 }

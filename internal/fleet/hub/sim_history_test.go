@@ -44,8 +44,8 @@ var operations = [...]string{
 	"fleet rollback", "fleet release",
 }
 
-// history is a fleet with its random operations.
-type history struct {
+// simulated is a fleet with its random operations.
+type simulated struct {
 	*sim
 	n     int // of the newest commit
 	saved *shelf
@@ -101,7 +101,7 @@ func happen(list []operation, seen map[string]int, waves, signed bool) (wrong []
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go s.followPresence(ctx)
-	h := &history{sim: s, seen: seen, waves: waves, judge: newRollbacks()}
+	h := &simulated{sim: s, seen: seen, waves: waves, judge: newRollbacks()}
 	s.judge, s.unsigned = h.judge, !signed
 	for _, hub := range s.hubs {
 		hub.start()
@@ -127,7 +127,7 @@ func happen(list []operation, seen map[string]int, waves, signed bool) (wrong []
 }
 
 // commit puts a version on a branch; how describes its error.
-func (h *history) commit(branch string, by ssh.Signer, how string) {
+func (h *simulated) commit(branch string, by ssh.Signer, how string) {
 	h.n++
 	parts := simple(fmt.Sprintf("%s %d", how, h.n))
 	switch how {
@@ -145,7 +145,7 @@ func (h *history) commit(branch string, by ssh.Signer, how string) {
 }
 
 // enrol adds an agent, if a hub is running.
-func (h *history) enrol(n int) {
+func (h *simulated) enrol(n int) {
 	if len(h.agents) >= 7 {
 		return
 	}
@@ -162,14 +162,14 @@ func (h *history) enrol(n int) {
 var ann = access.Principal{Name: "ann"}
 
 // agent returns the n-th agent, or nil.
-func (h *history) agent(n int) *simAgent {
+func (h *simulated) agent(n int) *simAgent {
 	if len(h.agents) == 0 {
 		return nil
 	}
 	return h.agents[n%len(h.agents)]
 }
 
-func (h *history) do(d operation) {
+func (h *simulated) do(d operation) {
 	h.seen[d.What]++
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -231,7 +231,7 @@ func (h *history) do(d operation) {
 }
 
 // toAgent performs operations on one agent. Some of them need a running hub.
-func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hub) {
+func (h *simulated) toAgent(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "crash":
 		a.crash()
@@ -259,7 +259,7 @@ func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hu
 }
 
 // byUsers performs operations of users.
-func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
+func (h *simulated) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "order":
 		h.order(ctx, d, a, run)
@@ -305,7 +305,7 @@ func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hu
 
 // shrink commits a version without web servers, and checks that targets without a pin keep their
 // modules.
-func (h *history) shrink() {
+func (h *simulated) shrink() {
 	before := map[fleet.TargetID]fleet.Assignment{}
 	for _, a := range h.live() {
 		was := h.newest(a.id.ID)
@@ -340,7 +340,7 @@ func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
 }
 
 // forgetRevoked: a store without a revocation cannot enforce it.
-func (h *history) forgetRevoked() {
+func (h *simulated) forgetRevoked() {
 	for _, a := range h.agents {
 		a.mu.Lock()
 		a.revoked = time.Time{}
@@ -349,7 +349,7 @@ func (h *history) forgetRevoked() {
 }
 
 // depose takes the lease from the leader.
-func (h *history) depose(ctx context.Context) {
+func (h *simulated) depose(ctx context.Context) {
 	s := h.kept.stores["leases"]
 	e, err := s.Get(ctx, "leader")
 	var c struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // converge ends all failures, and checks the final state.
-func (h *history) converge() {
+func (h *simulated) converge() {
 	ctx := context.Background()
 	h.kept.fail(nil)
 	h.site.setDown(false)
@@ -61,7 +61,7 @@ func (h *history) converge() {
 }
 
 // approve approves blocked changes: the last target with a module may get another label.
-func (h *history) approve(ctx context.Context, run *Hub) {
+func (h *simulated) approve(ctx context.Context, run *Hub) {
 	alarms, err := run.notices.Alarms(ctx)
 	if err != nil {
 		h.fault("%v", err)
@@ -76,7 +76,7 @@ func (h *history) approve(ctx context.Context, run *Hub) {
 }
 
 // convergedTo: each host has the configuration of the repository, and the hubs show this.
-func (h *history) convergedTo(ctx context.Context, a *simAgent, bundle func(part string) fleet.Bundle) {
+func (h *simulated) convergedTo(ctx context.Context, a *simAgent, bundle func(part string) fleet.Bundle) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	want := map[string]fleet.Bundle{"": bundle(""), "modules/base": bundle("modules/base")}
@@ -95,7 +95,7 @@ func (h *history) convergedTo(ctx context.Context, a *simAgent, bundle func(part
 }
 
 // reported: every acknowledged report is in the log, and counts once.
-func (h *history) reported(ctx context.Context) {
+func (h *simulated) reported(ctx context.Context) {
 	there := map[string]bool{}
 	for _, r := range h.kept.log.Records() {
 		there[string(r)] = true

@@ -103,7 +103,7 @@ func (h *Hub) fleetRollbacks() rollouts.FleetRollbacks {
 
 // rollBack orders a rollback of the fleet: of one part or all parts, to stable content or one of the newest commits.
 // Usually a commit precedes, and a target or another commit follows.
-func (h *history) rollBack(ctx context.Context, run *Hub, n, amount int) {
+func (h *simulated) rollBack(ctx context.Context, run *Hub, n, amount int) {
 	part := rollbackParts[n%len(rollbackParts)]
 	if amount%4 > 0 {
 		h.commitPart(max(0, slices.Index(siteParts, part)))
@@ -123,7 +123,7 @@ func (h *history) rollBack(ctx context.Context, run *Hub, n, amount int) {
 }
 
 // orderRollback orders a rollback, and tells the judge.
-func (h *history) orderRollback(ctx context.Context, run *Hub, part, to string) (text string, err error) {
+func (h *simulated) orderRollback(ctx context.Context, run *Hub, part, to string) (text string, err error) {
 	h.sim.mu.Lock()
 	was := h.judge.orders
 	h.judge.orders = map[string]fleetOrder{} // it can be stored in spite of an error
@@ -149,7 +149,7 @@ func (h *history) orderRollback(ctx context.Context, run *Hub, part, to string) 
 }
 
 // tellJudge reads the orders that are in force.
-func (h *history) tellJudge(run *Hub, was map[string]fleetOrder) {
+func (h *simulated) tellJudge(run *Hub, was map[string]fleetOrder) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()
 	h.judge.orders = map[string]fleetOrder{}
@@ -163,7 +163,7 @@ func (h *history) tellJudge(run *Hub, was map[string]fleetOrder) {
 }
 
 // releaseFleet ends rollbacks of the fleet. The judge knows only what remains afterwards.
-func (h *history) releaseFleet(ctx context.Context, run *Hub, part string) {
+func (h *simulated) releaseFleet(ctx context.Context, run *Hub, part string) {
 	h.sim.mu.Lock()
 	was := h.judge.orders
 	h.judge.orders = map[string]fleetOrder{}
@@ -178,7 +178,7 @@ func (h *history) releaseFleet(ctx context.Context, run *Hub, part string) {
 }
 
 // committed tells the judge about a commit.
-func (h *history) committed(branch string, r *revision) {
+func (h *simulated) committed(branch string, r *revision) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()
 	if branch == "main" {
@@ -187,7 +187,7 @@ func (h *history) committed(branch string, r *revision) {
 }
 
 // commitPart commits other content of one part.
-func (h *history) commitPart(n int) {
+func (h *simulated) commitPart(n int) {
 	h.n++
 	parts, part := maps.Clone(h.site.of(h.site.branches["main"]).parts), siteParts[n%len(siteParts)]
 	files := maps.Clone(parts[part])

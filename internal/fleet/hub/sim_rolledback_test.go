@@ -13,7 +13,7 @@ import (
 // rolledBack rolls a healthy fleet back to an earlier commit: all targets that follow the branch get its content, a
 // pinned target keeps its content, a repetition has no effect, and a hub that is killed continues. A release returns
 // all targets to the branch.
-func (h *history) rolledBack(ctx context.Context, last *revision) {
+func (h *simulated) rolledBack(ctx context.Context, last *revision) {
 	good := slices.DeleteFunc(slices.Clone(h.judge.main), func(r *revision) bool { return !h.usable(r) })
 	if len(good) < 2 {
 		return
@@ -67,7 +67,7 @@ func (h *history) rolledBack(ctx context.Context, last *revision) {
 }
 
 // rest waits until changes have reached all targets. Some of them wait for the next window.
-func (h *history) rest(ctx context.Context) {
+func (h *simulated) rest(ctx context.Context) {
 	time.Sleep(3 * 5 * time.Minute)
 	if h.waves {
 		opens := time.Now().Truncate(windowInterval).Add(windowInterval)
@@ -77,7 +77,7 @@ func (h *history) rest(ctx context.Context) {
 }
 
 // usable reports whether each agent accepts a commit and can apply it.
-func (h *history) usable(r *revision) bool {
+func (h *simulated) usable(r *revision) bool {
 	for _, files := range r.parts {
 		if strings.Contains(files["module.hcl"], "cannot") {
 			return false

@@ -47,7 +47,7 @@ window "often" {
 
 // delivered returns the configuration of the newest commit of a fleet in waves. Every other commit has windows, and
 // some commits select delivery at once.
-func (h *history) delivered(text string) string {
+func (h *simulated) delivered(text string) string {
 	if h.n%5 == 4 {
 		return text
 	}
@@ -87,7 +87,7 @@ func (s *sim) tellPresence(run *Hub) {
 }
 
 // order gives a command for one of the rollouts. Many have no meaning, and are refused.
-func (h *history) order(ctx context.Context, d operation, a *simAgent, run *Hub) {
+func (h *simulated) order(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil || len(all) == 0 {
 		return
@@ -107,7 +107,7 @@ func (h *history) order(ctx context.Context, d operation, a *simAgent, run *Hub)
 }
 
 // yield orders everything that lets all targets have the newest content.
-func (h *history) yield(ctx context.Context, run *Hub) {
+func (h *simulated) yield(ctx context.Context, run *Hub) {
 	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil {
 		return
@@ -131,7 +131,7 @@ func (h *history) yield(ctx context.Context, run *Hub) {
 	}
 }
 
-func (h *history) command(ctx context.Context, run *Hub, c rollout.Command) {
+func (h *simulated) command(ctx context.Context, run *Hub, c rollout.Command) {
 	c.By = "ann"
 	if run.rolloutService().OrderRollout(ctx, c) == nil {
 		h.note("%s %s %s", c.Action, c.Rollout, c.Target)
@@ -139,7 +139,7 @@ func (h *history) command(ctx context.Context, run *Hub, c rollout.Command) {
 }
 
 // finish waits until all rollouts have ended. It orders everything that can end them.
-func (h *history) finish(ctx context.Context) {
+func (h *simulated) finish(ctx context.Context) {
 	for began := time.Now(); time.Since(began) < 3*time.Hour; time.Sleep(time.Minute) {
 		run := h.any()
 		h.approve(ctx, run)
@@ -151,7 +151,7 @@ func (h *history) finish(ctx context.Context) {
 }
 
 // settled reports whether every rollout has ended and each target has its desired content.
-func (h *history) settled(ctx context.Context, run *Hub) bool {
+func (h *simulated) settled(ctx context.Context, run *Hub) bool {
 	all, err := run.rolloutService().Rollouts(ctx)
 	if err != nil {
 		return false
@@ -171,7 +171,7 @@ func (h *history) settled(ctx context.Context, run *Hub) bool {
 }
 
 // tellRollouts writes the state of the rollouts to the story.
-func (h *history) tellRollouts(ctx context.Context) {
+func (h *simulated) tellRollouts(ctx context.Context) {
 	run := h.any()
 	all, _ := run.rolloutService().Rollouts(ctx)
 	for _, r := range all {

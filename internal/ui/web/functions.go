@@ -24,6 +24,7 @@ func functions() template.FuncMap {
 		"unanswered": newUnanswered, "bounded": bounded,
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },
+		"days": func() []int { return []int{1, 7, 30} },
 	}
 }
 

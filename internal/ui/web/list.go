@@ -14,6 +14,7 @@ func pages() map[string]pageFunc {
 		"/jobs":                jobsPage,
 		"/jobs/{job}":          jobPage,
 		"/events":              eventsPage,
+		"/history":             historyPage,
 		"/hubs":                hubsPage,
 		"/audit":               auditPage,
 		"/search":              searchPage,

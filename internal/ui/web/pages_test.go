@@ -25,7 +25,7 @@ func paths() []string {
 		"/targets/" + name + "/drift?compare=1", "/targets/" + name + "/rollback?to=3",
 		"/modules", "/modules/modules/web", "/commits/" + name,
 		"/rollouts",
-		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/hubs", "/audit",
+		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/history?days=7", "/hubs", "/audit",
 		"/search?q=" + query, "/nothing"}
 }
 

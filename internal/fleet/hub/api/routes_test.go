@@ -78,6 +78,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/exemptions/{exemption}/end", "/v1/exemptions/e1/end", `{"reason":"done"}`},
 	{"GET /v1/rollbacks", "/v1/rollbacks", ""},
 	{"GET /v1/locks", "/v1/locks", ""},
+	{"GET /v1/fleet/history", "/v1/fleet/history?days=7", ""},
 	{"POST /v1/locks/{lock}/release", "/v1/locks/reboots/release", `{"owner":"web1","reason":"it is off"}`},
 	{"POST /v1/rollbacks", "/v1/rollbacks", `{"part":"web","to":"stable","reason":"it is slow"}`},
 	{"POST /v1/rollbacks/release", "/v1/rollbacks/release", `{"part":"all"}`},

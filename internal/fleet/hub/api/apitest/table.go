@@ -55,6 +55,7 @@ func Table(b Backend) *api.Table {
 	api.HandleFleetRollbacks(t, FleetRollbacks{})
 	api.HandleExemptions(t, Exemptions{})
 	api.HandleLocks(t, Locks{})
+	api.HandleHistory(t, History{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)
