@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/web/plot"
 )
 
 // jobsPage lists the jobs.
@@ -96,4 +97,31 @@ func auditPage(v *visit) (*page, error) {
 	}
 	return &page{Title: "Audit log", Tab: "/audit", Template: "audit", Data: d, Command: "fettle audit list",
 		Address: address(route.AuditLog(), at)}, nil
+}
+
+// historyData is the data of the page with plots.
+type historyData struct {
+	document.History
+	Days          int
+	Fleet, OfHost []plot.Plot
+}
+
+// historyPage shows numbers of the fleet and of a hub over time.
+func historyPage(v *visit) (*page, error) {
+	days, _ := strconv.Atoi(v.URL.Query().Get("days"))
+	at := route.HistoryQuery{Days: min(max(days, 1), 30)}
+	h, err := get(v, route.History(), at)
+	if err != nil {
+		return nil, err
+	}
+	d := historyData{History: h, Days: at.Days}
+	for _, s := range h.Series {
+		if s.Unit == "cpus" || s.Unit == "bytes" {
+			d.OfHost = append(d.OfHost, plot.New(h, s))
+		} else {
+			d.Fleet = append(d.Fleet, plot.New(h, s))
+		}
+	}
+	return &page{Title: "History", Tab: "/history", Template: "history", Data: d,
+		Command: "fettle fleet history --days " + strconv.Itoa(at.Days), Address: address(route.History(), at)}, nil
 }

@@ -1,4 +1,4 @@
-package web
+package plot
 
 import (
 	"slices"
@@ -29,25 +29,25 @@ func TestPlots(t *testing.T) {
 		unit             string
 		values           map[int]float64
 		lines            []string
-		dots             []dot
+		dots             []Dot
 		now, most, upper string
 	}{
 		"no values": {"", nil, nil, nil, "", "", ""},
 		"a line": {"", map[int]float64{last - 10: 0, last - 5: 10, last: 5}, []string{"M554 102L556 4L558 53"}, nil,
 			"5", "10", "10"},
-		"a gap": {"", map[int]float64{0: 4, 5: 4, 60: 2}, []string{"M0 4L1 4"}, []dot{{23, 53}}, "", "4", "4"},
-		"zero":  {"", map[int]float64{last: 0}, nil, []dot{{558, 102}}, "0", "0", "1"},
-		"bytes": {"bytes", map[int]float64{last: 41e6}, nil, []dot{{558, 22}}, "41 MB", "41 MB", "50 MB"},
-		"cpus":  {"cpus", map[int]float64{last: 0.123}, nil, []dot{{558, 22}}, "0.12", "0.12", "0.15"},
-		"many":  {"", map[int]float64{last: 1234.5}, nil, []dot{{558, 22}}, "1234", "1234", "1500"},
+		"a gap": {"", map[int]float64{0: 4, 5: 4, 60: 2}, []string{"M0 4L1 4"}, []Dot{{23, 53}}, "", "4", "4"},
+		"zero":  {"", map[int]float64{last: 0}, nil, []Dot{{558, 102}}, "0", "0", "1"},
+		"bytes": {"bytes", map[int]float64{last: 41e6}, nil, []Dot{{558, 22}}, "41 MB", "41 MB", "50 MB"},
+		"cpus":  {"cpus", map[int]float64{last: 0.123}, nil, []Dot{{558, 22}}, "0.12", "0.12", "0.15"},
+		"many":  {"", map[int]float64{last: 1234.5}, nil, []Dot{{558, 22}}, "1234", "1234", "1500"},
 	} {
 		h := day(c.unit, c.values)
-		p := newPlot(h, h.Series[0])
+		p := New(h, h.Series[0])
 		if !slices.Equal(p.Lines, c.lines) || !slices.Equal(p.Dots, c.dots) || p.Now != c.now || p.Most != c.most ||
 			p.Top != c.upper {
 			t.Errorf("%s: %+v", name, p)
 		}
-		if !slices.Equal(p.Labels, []plotLabel{{140, "06:00"}, {280, "12:00"}, {420, "18:00"}}) {
+		if !slices.Equal(p.Labels, []Label{{140, "06:00"}, {280, "12:00"}, {420, "18:00"}}) {
 			t.Errorf("%s: %+v", name, p.Labels)
 		}
 	}

@@ -1,4 +1,8 @@
-package web
+// Package plot draws numbers over time as paths of SVG.
+//
+//	p := plot.New(history, history.Series[0])
+//	for _, line := range p.Lines { … } // the attribute d of a path, in a picture of Width by Height pixels
+package plot
 
 import (
 	"cmp"
@@ -10,33 +14,35 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Sizes of a plot in pixels.
+// Width and Height are the sizes of a plot in pixels.
 const (
-	plotWidth, plotHeight = 560, 120
-	plotBottom            = plotHeight - 18 // the labels of times are below
+	Width, Height = 560, 120
+	bottom        = Height - 18 // the labels of times are below
 )
 
-// plot is a drawing of one number over time. It has its values as text, too.
-type plot struct {
+// Plot is a drawing of one number over time. It has its values as text, too.
+type Plot struct {
 	Text             string
 	Now, Least, Most string // values with their unit; "" means unknown
 	// Lines are the paths of the line, one for each time span without a gap. Dots are values without a neighbour.
 	Lines  []string
-	Dots   []dot
-	Labels []plotLabel
+	Dots   []Dot
+	Labels []Label
 	Top    string // the value at the upper edge
 }
 
-type dot struct{ X, Y int }
+// Dot is the centre of a small circle.
+type Dot struct{ X, Y int }
 
-type plotLabel struct {
+// Label is the text below a time.
+type Label struct {
 	X    int
 	Text string
 }
 
-// newPlot draws a series.
-func newPlot(h document.History, s document.HistorySeries) plot {
-	p := plot{Text: s.Text, Labels: timeLabels(h)}
+// New draws a series of a history.
+func New(h document.History, s document.HistorySeries) Plot {
+	p := Plot{Text: s.Text, Labels: timeLabels(h)}
 	if len(s.Points) == 0 {
 		return p
 	}
@@ -57,16 +63,16 @@ func newPlot(h document.History, s document.HistorySeries) plot {
 }
 
 // add draws one part of the line.
-func (p *plot) add(h document.History, part []document.HistoryPoint, top float64) {
+func (p *Plot) add(h document.History, part []document.HistoryPoint, top float64) {
 	var path strings.Builder
 	var x, y int
 	for i, each := range part {
-		x = int(float64(each.At-h.From) / float64(max(1, h.Until-h.From)) * plotWidth)
-		y = plotBottom - int(each.Value/top*(plotBottom-4))
+		x = int(float64(each.At-h.From) / float64(max(1, h.Until-h.From)) * Width)
+		y = bottom - int(each.Value/top*(bottom-4))
 		_, _ = fmt.Fprintf(&path, "%s%d %d", map[bool]string{true: "M", false: "L"}[i == 0], x, y)
 	}
 	if len(part) == 1 {
-		p.Dots = append(p.Dots, dot{x, y})
+		p.Dots = append(p.Dots, Dot{x, y})
 		return
 	}
 	p.Lines = append(p.Lines, path.String())
@@ -113,7 +119,7 @@ func valueText(v float64, unit string) string {
 }
 
 // timeLabels returns labels for some round times of a plot, in UTC.
-func timeLabels(h document.History) (out []plotLabel) {
+func timeLabels(h document.History) (out []Label) {
 	from, until := time.Unix(0, h.From).UTC(), time.Unix(0, h.Until).UTC()
 	days := int(cmp.Or(until.Sub(from).Hours()/24+0.5, 1))
 	step, format := 6*time.Hour, "15:04"
@@ -121,9 +127,9 @@ func timeLabels(h document.History) (out []plotLabel) {
 		step, format = time.Duration((days+5)/6)*24*time.Hour, "Jan 2"
 	}
 	for at := from.Truncate(step).Add(step); at.Before(until); at = at.Add(step) {
-		x := int(float64(at.Sub(from)) / float64(until.Sub(from)) * plotWidth)
-		if x < plotWidth-30 {
-			out = append(out, plotLabel{x, at.Format(format)})
+		x := int(float64(at.Sub(from)) / float64(until.Sub(from)) * Width)
+		if x < Width-30 {
+			out = append(out, Label{x, at.Format(format)})
 		}
 	}
 	return out
