@@ -1,6 +1,9 @@
 package executor
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // RunDetails is a run with more data for display.
 type RunDetails struct {
@@ -17,4 +20,16 @@ type DetailsReader interface {
 	// RunDetails returns one run. With diffs, the changes of its plan have the differences of text content, as far as
 	// the content is still stored.
 	RunDetails(ctx context.Context, run int, diffs bool) (RunDetails, error)
+}
+
+// DetailsOf returns the details of a run. It fails if the executor does not have them.
+func DetailsOf(ctx context.Context, x Executor, run int, diffs bool) (RunDetails, error) {
+	if p, ok := x.(*patient); ok { // reading needs no lock
+		x = p.Executor
+	}
+	r, ok := x.(DetailsReader)
+	if !ok {
+		return RunDetails{}, errors.New("cannot read the details of a run: this executor does not have them")
+	}
+	return r.RunDetails(ctx, run, diffs)
 }

@@ -214,6 +214,7 @@ func TestNothingShows(t *testing.T) {
 	for _, run := range []string{"1", "2", "3", "5"} {
 		s.run("", "show", run, "-v")
 		s.run("", "show", run, "--json")
+		s.ok("", "show", run, "--diff")
 	}
 	s.ok("", "status", "--json")
 	s.ok("", "secret", "list")

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"fettle.dev/fettle/internal/executor"
@@ -73,11 +72,7 @@ func (v *server) runDetails(ctx context.Context, x executor.Executor, c *incomin
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	r, ok := x.(executor.DetailsReader)
-	if !ok {
-		return nil, errors.New("cannot return the details of a run: this executor does not have them")
-	}
-	return r.RunDetails(ctx, in.Run, in.Diffs && !v.ReadOnly)
+	return executor.DetailsOf(ctx, x, in.Run, in.Diffs && !v.ReadOnly)
 }
 
 func (v *server) runOf(ctx context.Context, x executor.Executor, c *incoming) (any, error) {

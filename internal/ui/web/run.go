@@ -44,6 +44,9 @@ func runPage(v *visit) (*page, error) {
 	}
 	d := runData{hostData: host, RollBack: v.May(access.Operate)}
 	command := commandOf("fettle", "show", "-t", d.Name, strconv.Itoa(n))
+	if d.RollBack { // a reader gets no differences of content
+		command += " --diff"
+	}
 	q := question{target: d.Name, command: command, changes: d.RollBack, within: answerWithin}
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
 		shown, err := showRun(ctx, x, d.Name, n)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -335,6 +336,18 @@ func (f *fake) Show(_ context.Context, run int) (executor.Shown, error) {
 		out.Invocations = append(out.Invocations, inv)
 	}
 	return out, nil
+}
+
+// RunDetails implements executor.DetailsReader: the first change has a difference.
+func (f *fake) RunDetails(ctx context.Context, run int, diffs bool) (executor.RunDetails, error) {
+	s, err := f.Show(ctx, run)
+	if err == nil && diffs && len(s.Plan.Changes) > 0 {
+		p := *s.Plan
+		p.Changes = slices.Clone(p.Changes)
+		p.Changes[0].Diff = "--- a/srv\n+++ b/srv\n@@ -1 +1 @@\n-one\n+two\n"
+		s.Plan = &p
+	}
+	return executor.RunDetails{Shown: s}, err
 }
 
 func (f *fake) RunOf(_ context.Context, commit string) (int, bool, error) {

@@ -29,7 +29,7 @@ func NewLog(s *cli.Session) *cobra.Command {
 			}
 			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
 				if len(a) == 1 {
-					return showOne(s.Printer, c, x, a)
+					return showOne(s.Printer, c, x, a, false)
 				}
 				h, left, err := historyOf(c.Context(), x, limit)
 				if err != nil {

@@ -12,20 +12,30 @@ import (
 
 // NewShow builds the command show, to show one run: its states, their causes and parts.
 func NewShow(s *cli.Session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "show [RUN]",
-		Short:   "Show one run: its states, their causes and parts",
-		Long:    "Shows a run: which states ran, what caused them, and the result of each part.\nWithout a number it shows the last run. c3 is a command of fettle run or a\nsimilar command, with the end of its output.",
-		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
+	diff := false
+	c := &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "Show one run: its states, their causes and parts",
+		Long: `Shows a run: which states ran, what caused them, and the result of each part.
+Without a number it shows the last run. c3 is a command of fettle run or a
+similar command, with the end of its output.
+
+--diff adds what the run changed in text files, if their content is still stored.
+It does not show secret content.`,
+		Example: "  fettle show\n  fettle show 12\n  fettle show 12 --diff\n  fettle show c3",
 		Args:    cli.Args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error { return showOne(s.Printer, c, x, a) })
+			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
+				return showOne(s.Printer, c, x, a, diff)
+			})
 		},
 	}
+	c.Flags().BoolVar(&diff, "diff", false, "show differences of content")
+	return c
 }
 
 // showOne shows the named run, otherwise the last run.
-func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string) error {
+func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string, diff bool) error {
 	if len(a) == 1 {
 		if id, ok := commandNumber(a[0]); ok {
 			return showCommand(c.Context(), s, x, id)
@@ -35,11 +45,16 @@ func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string) 
 	if err != nil {
 		return err
 	}
-	shown, err := x.Show(c.Context(), run)
+	var d executor.RunDetails
+	if diff {
+		d, err = executor.DetailsOf(c.Context(), x, run, true)
+	} else {
+		d.Shown, err = x.Show(c.Context(), run)
+	}
 	if err != nil {
 		return err
 	}
-	return showRun(s, shown)
+	return showRun(s, d.Shown)
 }
 
 func runNumber(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string) (int, error) {

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -52,7 +53,21 @@ func showRun(s *cli.Printer, shown executor.Shown) error {
 	for _, inv := range shown.Invocations {
 		showInvocation(s, inv)
 	}
+	showDiffs(s, shown.Plan)
 	return nil
+}
+
+// showDiffs shows the differences of text content in the order of the plan.
+func showDiffs(s *cli.Printer, p *plan.Plan) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Changes {
+		if c.Diff != "" {
+			s.Printf("\n%s\n", render.Escape(c.Addr.String()))
+			s.Style().Diff(s.App.Stdout, c.Diff, "  ", -1)
+		}
+	}
 }
 
 // partsText has a line for each part of a revision with its commit. It is "" for a revision
