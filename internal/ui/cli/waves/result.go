@@ -21,7 +21,7 @@ func (p *performed) finish(m *push.Machine, interrupted bool) error {
 		all[name] = p.outcome(r, name)
 		cli.TargetLine(p.cr.Session.Printer, name, all[name])
 	}
-	err, hint := p.end(m, cli.ExitOf(all), interrupted)
+	hint, err := p.end(m, cli.ExitOf(all), interrupted)
 	_ = p.cr.FinishAs(err, "Applied", all, map[fanout.Status]string{fanout.OK: "in sync"})
 	if hint != "" {
 		p.cr.Session.ErrStyle().Hint(p.cr.Session.App.Stderr, hint)
@@ -31,19 +31,19 @@ func (p *performed) finish(m *push.Machine, interrupted bool) error {
 
 // end returns the error of the command, given the error of its targets. hint tells how to continue a rollout that has
 // not ended.
-func (p *performed) end(m *push.Machine, err error, interrupted bool) (_ error, hint string) {
+func (p *performed) end(m *push.Machine, err error, interrupted bool) (hint string, _ error) {
 	r := m.Rollout()
 	switch {
 	case interrupted:
-		return cli.WithHint(cli.Reported(errors.New("interrupted")), ""),
-			"Continue: run the same command again\nOr roll back the changed targets: fettle rollback -t TARGETS"
+		return "Continue: run the same command again\nOr roll back the changed targets: fettle rollback -t TARGETS",
+			cli.WithHint(cli.Reported(errors.New("interrupted")), "")
 	case len(m.Awaits()) > 0:
-		return unfinished(err), p.decide(m.Awaits())
+		return p.decide(m.Awaits()), unfinished(err)
 	case r != nil && r.Phase == rollout.OnHold:
-		return unfinished(err), "Continue, and accept its failures: the same command with --resume\n" +
-			"Or roll back the changed targets: fettle rollback -t TARGETS"
+		return "Continue, and accept its failures: the same command with --resume\n" +
+			"Or roll back the changed targets: fettle rollback -t TARGETS", unfinished(err)
 	}
-	return err, ""
+	return "", err
 }
 
 // unfinished returns the error of a command whose rollout has not ended, although no target failed.
