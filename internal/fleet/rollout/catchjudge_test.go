@@ -56,9 +56,10 @@ func (f *fleet) admitted(log []rollout.Event, e rollout.Event) {
 	}
 	size, busy, recent := 0, len(e.Targets), len(e.Targets)
 	for _, h := range f.hosts {
-		if f.target(h).Lane == e.Lane {
-			size++
+		if f.target(h).Lane != e.Lane {
+			continue // it moved to another branch, and gave its place back
 		}
+		size++
 		if h.behind.lane == e.Lane && h.behind.isNew == e.New && f.isBehind(h) && !slices.Contains(e.Targets, h.id) {
 			busy++
 		}

@@ -107,23 +107,32 @@ func TestPlacesOfALane(t *testing.T) {
 	}
 }
 
-// TestStrays: a member strays if it has content that no event of the log gave it.
+// TestStrays: a member strays if it has content that no event of the log gave it. After a rollback that the log does
+// not know, a member that was ready has its earlier content.
 func TestStrays(t *testing.T) {
-	r := &Rollout{Plan: Plan{Changes: []Change{{Part: "web", Digest: "w2"}}}}
-	granted := Member{State: MemberGranted, Granted: 1, Before: []Change{{Part: "web", Digest: "w1"}}}
+	member := func(s MemberState) Member {
+		return Member{State: s, Granted: 1, Before: []Change{{Part: "web", Digest: "w1"}}}
+	}
 	for name, c := range map[string]struct {
+		phase   Phase
 		member  Member
 		foreign []string
 		has     string
 		want    bool
 	}{
-		"other content":       {granted, []string{"web"}, "w3", true},
-		"known content":       {granted, nil, "w3", false},
-		"of another part":     {granted, []string{"db"}, "w3", false},
-		"the change":          {granted, []string{"web"}, "w2", false},
-		"the earlier content": {granted, []string{"web"}, "w1", false},
-		"without a grant":     {Member{State: MemberPending}, []string{"web"}, "w3", false},
+		"other content":          {Active, member(MemberGranted), []string{"web"}, "w3", true},
+		"other, in a rollback":   {RollingBack, member(MemberReady), []string{"web"}, "w3", true},
+		"known content":          {Active, member(MemberGranted), nil, "w3", false},
+		"of another part":        {Active, member(MemberGranted), []string{"db"}, "w3", false},
+		"the change":             {Active, member(MemberReady), []string{"web"}, "w2", false},
+		"the earlier content":    {Active, member(MemberGranted), []string{"web"}, "w1", false},
+		"earlier, after ready":   {Active, member(MemberReady), []string{"web"}, "w1", true},
+		"earlier, in a pause":    {OnHold, member(MemberReady), []string{"web"}, "w1", true},
+		"earlier, in a rollback": {RollingBack, member(MemberReady), []string{"web"}, "w1", false},
+		"earlier, after failed":  {Active, member(MemberFailed), []string{"web"}, "w1", false},
+		"without a grant":        {Active, Member{State: MemberPending}, []string{"web"}, "w3", false},
 	} {
+		r := &Rollout{Phase: c.phase, Plan: Plan{Changes: []Change{{Part: "web", Digest: "w2"}}}}
 		w := World{Targets: map[ID]Target{"a": {Foreign: c.foreign}}, Has: func(ID, string) string { return c.has }}
 		if strays(w, r, "a", &c.member) != c.want {
 			t.Errorf("%s: it strays: %t", name, !c.want)

@@ -50,12 +50,14 @@ func (t *turn) retired(r *Rollout) {
 }
 
 // strays reports whether a member that was granted the change of a rollout has content of a rollout that the log does
-// not know: neither the change nor the content before the grant.
+// not know: neither the change nor the content before the grant. If a member that was ready has the earlier content,
+// then the log does not know its rollback. In a rollback, each member may have the earlier content.
 func strays(w World, r *Rollout, id ID, m *Member) bool {
 	target := w.Targets[id]
+	was := m.State == MemberReady && r.Phase != RollingBack
 	return m.touched() && len(target.Foreign) > 0 && slices.ContainsFunc(r.Plan.Changes, func(c Change) bool {
 		now := Change{Part: c.Part, Digest: w.Has(id, c.Part)}
-		return target.isForeign(c.Part) && now.Digest != c.Digest && !slices.Contains(m.Before, now)
+		return target.isForeign(c.Part) && now.Digest != c.Digest && (was || !slices.Contains(m.Before, now))
 	})
 }
 
