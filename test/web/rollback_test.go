@@ -4,7 +4,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"fettle.dev/fettle/test/fakehub"
 	"fettle.dev/fettle/test/hubs"
 )
 
@@ -96,5 +98,22 @@ func TestDrift(t *testing.T) {
 	b.visit("/targets/web1/runs/3")
 	if eval[bool](b, "document.body.innerText.includes('Roll back')") {
 		t.Error("a reader sees how to roll back")
+	}
+}
+
+// TestHostileHost: texts of an agent run no script and request nothing.
+func TestHostileHost(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Hostile{Rights: []string{"operate", "read"}}), time.Now)
+	for _, path := range []string{"/targets/x/runs", "/targets/x/runs/7", "/targets/x/drift?compare=1",
+		"/targets/x/rollback?to=3"} {
+		b.visit(path)
+		b.accessible(path)
+		if n := eval[int](b, "document.querySelectorAll('img, iframe, [onerror]').length"); n > 0 {
+			t.Errorf("%s has %d elements of a text", path, n)
+		}
+		if !eval[bool](b, "document.getElementById('main').innerText.includes('<img src=x')") {
+			t.Errorf("%s does not show the text", path)
+		}
+		b.quiet()
 	}
 }

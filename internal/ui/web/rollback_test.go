@@ -25,7 +25,7 @@ type back struct {
 	stays     string // why the change cannot be undone
 	condition executor.Condition
 	err       error         // of the rollback
-	slow      chan struct{} // the rollback ends when it is closed; nil means at once
+	slow      chan struct{} // gets a value at the begin; the rollback ends when it is closed; nil means at once
 	did       *[]executor.Options
 }
 
@@ -40,6 +40,7 @@ func (x *back) Rollback(_ context.Context, r executor.RollbackRequest, _ *plan.P
 	_ func(executor.Event)) (*executor.Report, error) {
 	*x.did = append(*x.did, o)
 	if x.slow != nil {
+		x.slow <- struct{}{} // it has begun
 		<-x.slow
 	}
 	return &executor.Report{Run: 4, Outcome: journal.Succeeded, Changed: 1}, x.err
@@ -132,6 +133,7 @@ func TestSlowRollback(t *testing.T) {
 	defer close(x.slow)
 	s := siteOf(t, plain(x, "operate", "read"))
 	w := post(s, "/targets/web1/rollback", planOf(t, s))
+	<-x.slow
 	if w.Header().Get("Location") != "/targets/web1/runs" || len(did) != 1 {
 		t.Errorf("%d %v %v", w.Code, w.Header(), did)
 	}
