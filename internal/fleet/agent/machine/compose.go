@@ -93,7 +93,7 @@ func (m *core) holds(as fleet.Assigned) Module {
 }
 
 func (m *core) notYet(as fleet.Assigned) bool {
-	return as.NotBefore > 0 && m.now.Wall/int64(time.Second) < as.NotBefore
+	return m.now.Wall/int64(time.Second) < as.NotBefore
 }
 
 func notBefore(as fleet.Assigned) string {

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/window"
 )
 
 // drawn returns an assignment from few possible values, so that two are often equal.
@@ -91,6 +92,7 @@ func TestAlikeInEachField(t *testing.T) {
 		"needs":       {func(a *fleet.Assignment) { a.Modules[0].Needs = []fleet.Need{{Module: "x"}} }, true},
 		"permit":      {func(a *fleet.Assignment) { a.Root.Permit = "x" }, true},
 		"time of day": {func(a *fleet.Assignment) { a.Modules[0].NotBefore = 9 }, true},
+		"windows":     {func(a *fleet.Assignment) { a.Windows = []window.Window{{Name: "x"}} }, true},
 	} {
 		a, b := full(), full()
 		c.change(b)

@@ -23,7 +23,8 @@ func TestLockWaits(t *testing.T) {
 		Holders: []document.LockHolder{{Name: "web1", State: document.SlotOverdue}, {Name: "web2", State: document.SlotLost}},
 		Waiting: []document.LockWaiter{{Target: "db1", Since: 5}, {Target: "db2", Since: 7}}}}
 	got, err := lockWaits(t.Context(), b, "db2")
-	if err != nil || len(got) != 1 || got[0].Lock != "reboots" || got[0].Since != 7 || len(got[0].Holders) != 1 {
+	if err != nil || len(got) != 1 || got[0].Lock != "reboots" || got[0].Since != 7 || len(got[0].Holders) != 1 ||
+		got[0].Holders[0].Name != "web1" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := lockWaits(t.Context(), b, "web1"); got == nil || len(got) != 0 || err != nil {
