@@ -18,7 +18,8 @@ type floor struct {
 var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag",
 		"internal/duration", "internal/size", "internal/amount", "internal/window", "internal/hint",
-		"internal/debver", "internal/semver", "internal/exported", "internal/stream", "internal/stream/streamtest"}},
+		"internal/debver", "internal/semver", "internal/exported", "internal/stream", "internal/stream/streamtest",
+		"internal/graph"}},
 	{"images", []string{"internal/image"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe",
 		"internal/lang/front"}},

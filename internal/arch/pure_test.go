@@ -11,7 +11,7 @@ import (
 // goroutine. A name with .go is a single file.
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount", "internal/window",
-	"internal/image", "internal/debver", "internal/semver", "internal/step",
+	"internal/graph", "internal/ui/listgraph", "internal/image", "internal/debver", "internal/semver", "internal/step",
 	"internal/kind", "internal/kind/...", "internal/catalog",
 	"internal/lang/syntax", "internal/lang/format", "internal/lang/functions",
 	"internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental",

@@ -71,6 +71,7 @@ func FlagsOf() map[string][]string {
 	out := map[string][]string{
 		"init": join(doc, []string{"chdir"}), "fmt": join(doc, []string{"chdir"}),
 		"validate": join(doc, CompileFlags(), target), "diff": join(doc, CompileFlags(), target, []string{"via"}),
+		"graph":   join(doc, CompileFlags(), target, []string{"via"}),
 		"compile": join(doc, CompileFlags(), target, []string{"via"}), "rollout plan": join(doc, CompileFlags()),
 		"test": join(doc, readFlags(), []string{"rev", "identity", "root"}), "fleet rollback": join(doc, []string{"chdir"}),
 		"docs": join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),

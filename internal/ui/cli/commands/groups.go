@@ -39,8 +39,8 @@ type list = []cli.NewCommand
 func ofRepository() cli.Group {
 	return cli.Group{ID: "repository", Short: "Repository", Title: "The repository:", Commands: list{
 		repository.NewInit, repository.NewValidate, repository.NewTest, repository.NewFmt, repository.NewCompile,
-		repository.NewDiff, secrets.New, repository.NewDocs, repository.NewSchema, repository.NewGenerate,
-		repository.NewLookup, moduleCommand,
+		repository.NewGraph, repository.NewDiff, secrets.New, repository.NewDocs, repository.NewSchema,
+		repository.NewGenerate, repository.NewLookup, moduleCommand,
 	}}
 }
 

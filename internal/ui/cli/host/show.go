@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -41,7 +42,7 @@ func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string, 
 			return showCommand(c.Context(), s, x, id)
 		}
 	}
-	run, err := runNumber(s, c, x, a)
+	run, err := RunNumber(c.Context(), x, a)
 	if err != nil {
 		return err
 	}
@@ -57,8 +58,9 @@ func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string, 
 	return showRun(s, d.Shown)
 }
 
-func runNumber(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string) (int, error) {
-	runs, err := x.Runs(c.Context())
+// RunNumber returns the number of the named run, otherwise of the last run.
+func RunNumber(ctx context.Context, x executor.Executor, a []string) (int, error) {
+	runs, err := x.Runs(ctx)
 	if err != nil {
 		return 0, err
 	}
