@@ -108,6 +108,8 @@ func TestCompare(t *testing.T) {
 		"negative and lower":  {gate(true, 1.6, 0), minus(high), minus(low), rollout.Fail},
 		"just enough":         {gate(false, 1, 0), low[:5], low[:5], rollout.Pass},
 		"few with it":         {gate(false, 1, 0), few, low, rollout.None},
+		"one less with it":    {gate(false, 1, 0), high[:4], low, rollout.None},
+		"one less without it": {gate(false, 1, 0), high, low[:4], rollout.None},
 		"few without it":      {gate(false, 1, 0), high, few, rollout.None},
 		"no power":            {rollout.Gate{MinSample: 1}, []float64{9}, low, rollout.None},
 		"none":                {rollout.Gate{}, nil, nil, rollout.None},

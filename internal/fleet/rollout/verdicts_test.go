@@ -254,3 +254,14 @@ func TestSnapshotIsSorted(t *testing.T) {
 		t.Errorf("%s, %s", held, skipped)
 	}
 }
+
+// TestTextOfUnprovedParts: the reason of the end of a rollout names the parts that are not stable, each once.
+func TestTextOfUnprovedParts(t *testing.T) {
+	parts := []Change{{Part: "db", Digest: "d2"}, {Part: "web"}, {Part: "web", Digest: "w2"}}
+	const text = "no ready target has its content of db, web, so this is not stable"
+	for why, want := range map[string]string{"": text, "2 targets are not ready": "2 targets are not ready; " + text} {
+		if got := unprovedText(why, parts); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
