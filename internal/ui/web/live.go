@@ -51,8 +51,7 @@ func (s *Site) mainPart(r *http.Request, f pageFunc) ([]byte, time.Duration, err
 	if err != nil {
 		return nil, 0, err
 	}
-	key := strings.Join(append([]string{v.user.Name, r.URL.RequestURI()}, v.user.Rights...), " ")
-	return s.shared.read(key, func() ([]byte, error) {
+	return s.shared.read(shareKey(v), func() ([]byte, error) {
 		v, p, _ := s.read(r, f)
 		return s.render("main", v, p, "")
 	})

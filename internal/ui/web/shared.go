@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -44,6 +45,13 @@ func (p *sharedPages) read(key string, make func() ([]byte, error)) ([]byte, tim
 	return e.text, e.rest, nil
 }
 
+// forget discards the rendering of a page. A user who loads a page must not see an older one afterwards.
+func (p *sharedPages) forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, key)
+}
+
 func (p *sharedPages) entry(key string) *sharedPage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,4 +64,9 @@ func (p *sharedPages) entry(key string) *sharedPage {
 	e := &sharedPage{}
 	p.all[key] = e
 	return e
+}
+
+// shareKey identifies the visits that share a rendering.
+func shareKey(v *visit) string {
+	return strings.Join(append([]string{v.user.Name, v.URL.RequestURI()}, v.user.Rights...), " ")
 }

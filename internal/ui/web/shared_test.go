@@ -38,3 +38,26 @@ func TestSharedPages(t *testing.T) {
 		}
 	})
 }
+
+// TestForgottenPage: after a user has loaded a page, the page is rendered again at once, and is not an older version.
+func TestForgottenPage(t *testing.T) {
+	p, rendered := newSharedPages(), 0
+	read := func() string {
+		text, _, err := p.read("ann /", func() ([]byte, error) {
+			rendered++
+			time.Sleep(10 * time.Millisecond)
+			return fmt.Append(nil, rendered), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if first, again := read(), read(); first != "1" || again != "1" {
+		t.Errorf("%s, %s", first, again)
+	}
+	p.forget("ann /")
+	if got := read(); got != "2" {
+		t.Errorf("the page is version %s", got)
+	}
+}
