@@ -5,7 +5,6 @@ import (
 	_ "embed" // for the style sheet
 	"encoding/xml"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -79,17 +78,11 @@ func (w *svgWriter) bands(d *Drawing) {
 // path adds a curve between two layers.
 func (w *svgWriter) path(p path) {
 	class := [...]string{"edge", "edge dashed", "edge dotted", "edge cycle"}[p.style]
-	middle := px((p.x1 + p.x2) / 2)
-	w.add(`<path class="%s" d="M%s %sC%s %s %s %s %s %s`, class, px(p.x1), px(p.y1), middle, px(p.y1), middle, px(p.y2),
-		px(p.x2), px(p.y2))
-	if p.through > p.x2 {
-		w.add("H%s", px(p.through))
-	}
-	w.add(`"`)
+	end := ""
 	if p.arrow && p.style != Cycle {
-		w.add(` marker-end="url(#arrow)"`)
+		end = ` marker-end="url(#arrow)"`
 	}
-	w.add("/>\n")
+	w.add(`<path class="%s" d="%s"%s/>`+"\n", class, p.data(), end)
 }
 
 // node adds the box of a node.
@@ -106,8 +99,8 @@ func (w *svgWriter) node(n Node, b box) {
 	w.add("%s</text></g>\n", escape(shortened(printable(n.Label))))
 }
 
-// px returns a coordinate as a whole number.
-func px(v float64) string { return strconv.Itoa(int(math.Round(v))) }
+// px returns a coordinate as text.
+func px(v float64) string { return strconv.Itoa(whole(v)) }
 
 // escape returns printable text for XML.
 func escape(text string) string {

@@ -11,9 +11,12 @@ const (
 	endChars  = 30
 )
 
+// Shortened returns a label as a drawing shows it.
+func Shortened(label string) string { return shortened(printable(label)) }
+
 // text returns the text of the box of a node.
 func (n Node) text() string {
-	label := shortened(printable(n.Label))
+	label := Shortened(n.Label)
 	if n.State.Mark == "" {
 		return label
 	}

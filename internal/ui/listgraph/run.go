@@ -22,6 +22,9 @@ var (
 	unchanged = graph.State{Name: "unchanged", Mark: "○", Class: graph.Off}
 )
 
+// maxError is the number of characters of an error in a tooltip.
+const maxError = 500
+
 // looks returns all looks of a step of a run, in the order of the legend.
 func looks() []graph.State {
 	return []graph.State{failed, undone, drifted, unknown, blocked, changed, passed, skipped, unchanged}
@@ -73,7 +76,7 @@ func changedItems(s executor.Shown) []item {
 			it.look = lookOf(part, s.Info.Ended == 0)
 			it.detail = it.look.Name + " (" + string(part.Action) + ")"
 			if part.Error != "" {
-				it.detail += ": " + part.Error
+				it.detail += fmt.Sprintf(": %.*s", maxError, part.Error)
 			}
 			out = append(out, it)
 		}

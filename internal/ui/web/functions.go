@@ -9,13 +9,15 @@ import (
 
 	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/graph"
 )
 
 // functions are the functions of templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "ago": ago, "at": at, "mark": mark, "kind": kindOf, "short": short, "path": url.PathEscape,
-		"part": partName, "percent": percent, "seconds": func(s int64) int64 { return s * 1e9 },
+		"label": func(module string) string { return graph.Shortened(partName(module)) },
+		"part":  partName, "percent": percent, "seconds": func(s int64) int64 { return s * 1e9 },
 		"address": withParameter,
 		"text":    func(v any) string { return fmt.Sprint(v) },
 		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,

@@ -1,77 +1,96 @@
 package web
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
 
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/graph"
+	"fettle.dev/fettle/internal/ui/listgraph"
 )
 
-// graph is a drawing of the modules of a target: a module has its place on the right of the modules that it needs.
-type graph struct {
+// drawing is a drawing of the modules of a target: a module has its place on the right of the modules that it needs.
+type drawing struct {
 	Nodes         []node
-	Edges         []edge
+	Lines         []string // the data of SVG paths
 	Width, Height int
 }
 
-// node is a module in a graph. X and Y are the upper left corner.
+// node is a module in a drawing. X and Y are the upper left corner.
 type node struct {
 	document.ModuleOnTarget
-	X, Y int
+	X, Y, Width, Height int
 }
 
-// edge is a line from a module to a module that needs it.
-type edge struct{ Path string }
-
-// Sizes of a graph in pixels.
-const (
-	nodeWidth, nodeHeight = 150, 28
-	columnWidth           = 210
-	rowHeight             = 40
-)
-
 // moduleGraph returns the drawing, or nil if no module needs another one.
-func moduleGraph(modules []document.ModuleOnTarget) *graph {
-	columns := map[string]int{}
-	for range modules { // as many passes as the longest possible chain
-		moved := false
-		for _, m := range modules {
-			for _, n := range m.Needs {
-				if c := columns[n.Module] + 1; c > columns[m.Module] && c <= len(modules) {
-					columns[m.Module], moved = c, true
-				}
-			}
-		}
-		if !moved {
-			break
-		}
-	}
-	g, rows, at := &graph{}, map[int]int{}, map[string]node{}
+func moduleGraph(modules []document.ModuleOnTarget) *drawing {
+	g, at, out := &graph.Graph{}, map[string]int{}, &drawing{}
 	for _, m := range modules {
-		if m.Module == "" {
-			continue
+		if m.Module != "" {
+			at[m.Module] = len(g.Nodes)
+			look := graph.State{Mark: mark(m.State)}
+			g.Nodes = append(g.Nodes, graph.Node{Label: partName(m.Module), State: look})
+			out.Nodes = append(out.Nodes, node{ModuleOnTarget: m})
 		}
-		c := columns[m.Module]
-		n := node{m, 4 + c*columnWidth, 4 + rows[c]*rowHeight}
-		rows[c]++
-		at[m.Module], g.Nodes = n, append(g.Nodes, n)
-		g.Width, g.Height = max(g.Width, n.X+nodeWidth+4), max(g.Height, n.Y+nodeHeight+4)
 	}
-	for _, n := range g.Nodes {
+	for i, n := range out.Nodes {
 		for _, need := range n.Needs {
-			from, ok := at[need.Module]
-			if !ok {
-				continue
+			if from, ok := at[need.Module]; ok {
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: i})
 			}
-			x, y, u, w := from.X+nodeWidth, from.Y+nodeHeight/2, n.X, n.Y+nodeHeight/2
-			middle := (x + u) / 2
-			g.Edges = append(g.Edges, edge{fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x, y, middle, y, middle, w, u, w)})
 		}
 	}
 	if len(g.Edges) == 0 {
 		return nil
 	}
-	slices.SortFunc(g.Edges, func(a, b edge) int { return cmp.Compare(a.Path, b.Path) })
-	return g
+	d := graph.Draw(g)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		n.X, n.Y, n.Width, n.Height = d.Box(i)
+	}
+	out.Lines = d.Lines()
+	out.Width, out.Height = d.Size()
+	return out
+}
+
+// runGraph returns the picture of a run, which fettle graph writes on the host.
+func runGraph(v *visit) (*page, error) {
+	host, err := hostOf(v)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(v.PathValue("run"))
+	if err != nil || n < 1 {
+		return noPage(v)
+	}
+	q := question{target: host.Name, command: commandOf("fettle", "show", "-t", host.Name, strconv.Itoa(n)),
+		within: answerWithin}
+	p := &page{}
+	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
+		shown, err := showRun(ctx, x, host.Name, n)
+		if err == nil {
+			p.Picture = graphOfRun(host.Name, shown.Shown)
+		}
+		return err
+	})
+	return p, err
+}
+
+// graphOfRun returns the picture of a run as SVG.
+func graphOfRun(target string, s executor.Shown) []byte {
+	return graph.Draw(listgraph.OfRun(target, s)).SVG()
+}
+
+// servePicture answers with an SVG. Its only style is the style sheet of the package graph, and it has no scripts.
+func servePicture(w http.ResponseWriter, r *http.Request, svg []byte) {
+	sum := sha256.Sum256([]byte(graph.StyleSheet))
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-"+
+		base64.StdEncoding.EncodeToString(sum[:])+"'")
+	w.Header().Set("Content-Type", "image/svg+xml")
+	writeCompressed(w, r, http.StatusOK, svg)
 }

@@ -4,10 +4,11 @@ package web
 // update itself, because each update would ask the agent again.
 func hostPages() map[string]pageFunc {
 	return map[string]pageFunc{
-		"/targets/{target}/runs":       runsPage,
-		"/targets/{target}/runs/{run}": runPage,
-		"/targets/{target}/drift":      driftPage,
-		"/targets/{target}/rollback":   rollbackPage,
+		"/targets/{target}/runs":                 runsPage,
+		"/targets/{target}/runs/{run}":           runPage,
+		"/targets/{target}/runs/{run}/graph.svg": runGraph,
+		"/targets/{target}/drift":                driftPage,
+		"/targets/{target}/rollback":             rollbackPage,
 	}
 }
 

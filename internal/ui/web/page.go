@@ -35,6 +35,8 @@ type page struct {
 	Data     any
 	// Command and Address return the same data: a command of fettle, and the path of a route.
 	Command, Address string
+	// Picture is an SVG, instead of a template.
+	Picture []byte
 	// Still means that the page does not update itself.
 	Still bool
 	// Problem is the reason why the page has no data.

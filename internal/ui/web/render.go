@@ -40,6 +40,10 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, f pageFunc) {
 		s.Unauthenticated(w, r)
 		return
 	}
+	if p.Picture != nil {
+		servePicture(w, r, p.Picture)
+		return
+	}
 	text, err := s.render("page", v, p, takeFlash(w, r))
 	if err != nil {
 		http.Error(w, "cannot render the page: "+err.Error(), http.StatusInternalServerError)

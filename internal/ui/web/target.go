@@ -18,7 +18,7 @@ type targetData struct {
 	Events []document.Event // the newest first
 	// Module is the module whose state is explained, or nil.
 	Module *document.Explanation
-	Graph  *graph
+	Graph  *drawing
 }
 
 // fact is a name with a value.
