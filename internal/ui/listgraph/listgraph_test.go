@@ -26,7 +26,7 @@ META /srv/www/a mode=0600
 EDIT /etc/nginx/nginx.conf line="user www;"
 LINK /srv/www/a /srv/www/b
 UNIT nginx.service enabled=true
-ACT reload nginx.service on=edit:/etc/nginx/nginx.conf#line:user\u0020www;
+ACT reload nginx.service on="edit:/etc/nginx/nginx.conf#line:user www;"
 WAIT web tcp=localhost:80
 EXEC seed /srv/www/a cwd=/srv/www
 CHECK web tcp=localhost:80
