@@ -135,24 +135,12 @@ func (b implied) user(i int, s step.Step, group func(name, why string)) {
 
 // uses orders commands and links after the files that they name.
 func (b implied) uses(i int, s step.Step) {
-	file := func(p, why string) {
-		if f, ok := b.find(addr.KindFile, p); ok && !b.items[f].step.Absent() && f != i {
-			b.auto(f, i, catalog.Likely, why)
+	for _, named := range s.NamedFiles() {
+		if f, ok := b.find(addr.KindFile, named.Path); ok && !b.items[f].step.Absent() && f != i {
+			b.auto(f, i, catalog.Likely, named.Why)
 		}
 	}
-	switch s.Verb {
-	case step.Exec:
-		file(s.Get("cwd"), "its working directory")
-		for _, w := range s.Args[1:] {
-			file(w, "a file in its command")
-		}
-	case step.Link:
-		target := s.Args[0]
-		if !path.IsAbs(target) {
-			target = path.Join(path.Dir(s.Args[1]), target)
-		}
-		file(target, "the target of the link")
-	case step.Unit:
+	if s.Verb == step.Unit {
 		b.unitFiles(i, s.Args[0])
 	}
 }

@@ -56,7 +56,7 @@ func TestSignInAtProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	open("/events")
-	b.until("no page for a user who is locked out", "document.querySelector('main a.button') !== null")
+	b.until("no page for a locked user", "document.querySelector('main a.button') !== null")
 	b.click("main a.button")
 	b.until("no session either", "document.querySelector('.problem')?.innerText.includes('ann@example.org is locked out')")
 	p.Refuse = "access_denied"

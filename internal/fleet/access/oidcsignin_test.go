@@ -75,7 +75,7 @@ func TestSignInAtProvider(t *testing.T) {
 	}
 }
 
-// TestStolenAnswers: an answer that does not belong to the attempt of the browser signs in nobody.
+// TestStolenAnswers: an answer that does not belong to the attempt of the browser is refused.
 func TestStolenAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *fakeoidc.Provider, p *access.Provider, a *access.Attempt, answer url.Values)

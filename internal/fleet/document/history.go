@@ -1,5 +1,7 @@
 package document
 
+import "fmt"
+
 // HistoryFormat is the format of History.
 const HistoryFormat = "fettle.fleet.history/1"
 
@@ -20,6 +22,19 @@ type HistorySeries struct {
 	Unit   string         `json:"unit,omitempty"` // cpus, bytes or addresses; "" means targets
 	Text   string         `json:"text"`
 	Points []HistoryPoint `json:"points"`
+}
+
+// ValueText returns a value of the series with its unit, for users.
+func (s HistorySeries) ValueText(v float64) string {
+	switch {
+	case s.Unit == "bytes":
+		return fmt.Sprintf("%.0f MB", v/1e6)
+	case s.Unit == "cpus":
+		return fmt.Sprintf("%.2f", v)
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // HistoryPoint is a value of the time span that begins at At.

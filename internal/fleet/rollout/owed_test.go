@@ -197,7 +197,7 @@ func TestRequiredInARollout(t *testing.T) {
 	}
 }
 
-// TestPostponedChanges: a change waits for the end of the oldest rollout that delivers what it requires.
+// TestPostponedChanges: a change waits for the end of the oldest rollout with the required change.
 func TestPostponedChanges(t *testing.T) {
 	web, db, top := Change{Part: "web", Digest: "w2"}, Change{Part: "db", Digest: "d2"}, Change{Part: "top", Digest: "t2"}
 	rollout := func(id, lane string, c Change) *Rollout {

@@ -143,18 +143,10 @@ func (f *finder) uses(i int, s step.Step) {
 			f.add(i, addr.File(path.Clean(p)), why, graph.Solid)
 		}
 	}
+	for _, named := range s.NamedFiles() {
+		file(named.Path, named.Why)
+	}
 	switch s.Verb {
-	case step.Exec:
-		file(s.Get("cwd"), "its working directory")
-		for _, w := range s.Args[1:] {
-			file(w, "a file in its command")
-		}
-	case step.Link:
-		target := s.Args[0]
-		if !path.IsAbs(target) {
-			target = path.Join(path.Dir(s.Args[1]), target)
-		}
-		file(target, "the target of the link")
 	case step.Unit:
 		for _, dir := range []string{"/etc", "/usr/lib", "/lib", "/run"} {
 			file(dir+"/systemd/system/"+s.Args[0], "its unit file")

@@ -64,8 +64,8 @@ func runGraph(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := strconv.Atoi(v.PathValue("run"))
-	if err != nil || n < 1 {
+	n, ok := runNumber(v)
+	if !ok {
 		return noPage(v)
 	}
 	q := question{target: host.Name, command: commandOf("fettle", "show", "-t", host.Name, strconv.Itoa(n)),

@@ -32,14 +32,20 @@ type outcomeCount struct {
 	Count   int
 }
 
+// runNumber returns the number of the run of a page.
+func runNumber(v *visit) (n int, ok bool) {
+	n, err := strconv.Atoi(v.PathValue("run"))
+	return n, err == nil && n >= 1
+}
+
 // runPage shows a run of a target: its steps, results and errors.
 func runPage(v *visit) (*page, error) {
 	host, err := hostOf(v)
 	if err != nil {
 		return nil, err
 	}
-	n, err := strconv.Atoi(v.PathValue("run"))
-	if err != nil || n < 1 {
+	n, ok := runNumber(v)
+	if !ok {
 		return noPage(v)
 	}
 	d := runData{hostData: host, RollBack: v.May(access.Operate)}

@@ -51,7 +51,7 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
 		Link: a.URL + SignInPath + "?code=" + url.QueryEscape(code)}, err
 }
 
-// user returns a user. A user who is locked out is an error.
+// user returns a user. A locked user is an error.
 func (a *Accounts) user(ctx context.Context, name string) (access.User, error) {
 	e, err := a.Records.Buckets["people"].Get(ctx, access.UserKey(name))
 	var u access.User

@@ -57,22 +57,9 @@ func numbersOf(h document.History, s document.HistorySeries) (now, least, most s
 	}
 	now = "-"
 	if last := s.Points[len(s.Points)-1]; h.Until-last.At <= 2*h.Span {
-		now = numberText(last.Value, s.Unit)
+		now = s.ValueText(last.Value)
 	}
-	return now, numberText(low, s.Unit), numberText(high, s.Unit)
-}
-
-func numberText(v float64, unit string) string {
-	switch unit {
-	case "bytes":
-		return fmt.Sprintf("%.0f MB", v/1e6)
-	case "cpus":
-		return fmt.Sprintf("%.2f", v)
-	}
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
+	return now, s.ValueText(low), s.ValueText(high)
 }
 
 // sparklineColumns is the number of characters of a sparkline.

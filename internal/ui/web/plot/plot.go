@@ -51,10 +51,10 @@ func New(h document.History, s document.HistorySeries) Plot {
 		least, most = min(least, each.Value), max(most, each.Value)
 	}
 	top := ceiling(most)
-	p.Least, p.Most, p.Top = valueText(least, s.Unit), valueText(most, s.Unit), valueText(top, s.Unit)
+	p.Least, p.Most, p.Top = s.ValueText(least), s.ValueText(most), s.ValueText(top)
 	last := s.Points[len(s.Points)-1]
 	if h.Until-last.At <= 2*h.Span {
-		p.Now = valueText(last.Value, s.Unit)
+		p.Now = s.ValueText(last.Value)
 	}
 	for _, part := range withoutGaps(s.Points, h.Span) {
 		p.add(h, part, top)
@@ -102,20 +102,6 @@ func ceiling(v float64) float64 {
 		}
 	}
 	return 10 * unit
-}
-
-// valueText returns a value with its unit.
-func valueText(v float64, unit string) string {
-	switch unit {
-	case "bytes":
-		return fmt.Sprintf("%.0f MB", v/1e6)
-	case "cpus":
-		return fmt.Sprintf("%.2g", v)
-	}
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
 }
 
 // timeLabels returns labels for some round times of a plot, in UTC.
