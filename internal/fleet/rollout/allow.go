@@ -5,6 +5,10 @@ import "fmt"
 // Allowed returns true if a target may have a change of its desired content. Call it after Decide. why is the reason,
 // for users. Returns has priority.
 func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string) {
+	return mayHave(s, id, lane, c, nil)
+}
+
+func mayHave(s *State, id ID, lane string, c Change, known waveTexts) (allowed bool, why string) {
 	for _, r := range s.Open() {
 		if r.granted(id, c) {
 			return true, "the rollout " + r.ID + " granted it"
@@ -20,12 +24,12 @@ func (s *State) Allowed(id ID, lane string, c Change) (allowed bool, why string)
 	case s.free(lane, c):
 		return false, s.queue(lane)
 	}
-	return false, s.waiting(id, lane, c)
+	return false, s.waiting(id, lane, c, known)
 }
 
 // waiting returns the reason why a target does not have a change yet.
-func (s *State) waiting(id ID, lane string, c Change) string {
-	why := position(s.Open(), id, lane, c)
+func (s *State) waiting(id ID, lane string, c Change, known waveTexts) string {
+	why := position(s.Open(), id, lane, c, known)
 	if c.Adds {
 		why = "it is stable, and a rollout must bring it to this target, which has different content or none: " + why
 	}
@@ -33,7 +37,7 @@ func (s *State) waiting(id ID, lane string, c Change) string {
 }
 
 // position describes the place of a target in the rollout of a change.
-func position(open []*Rollout, id ID, lane string, c Change) string {
+func position(open []*Rollout, id ID, lane string, c Change, known waveTexts) string {
 	for _, r := range open {
 		if r.Plan.Lane != lane || !r.has(c) {
 			continue
@@ -48,14 +52,8 @@ func position(open []*Rollout, id ID, lane string, c Change) string {
 			return why
 		case r.Phase != Active:
 			return r.stoppedText()
-		case m.Wave > r.Wave && r.Waits() != "":
-			return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave %s %s", r.Plan.Waves[m.Wave].Name,
-				r.ID, r.Plan.Waves[r.Wave].Name, r.Waits())
-		case m.Wave > r.Wave:
-			return r.laterText(m.Wave)
 		}
-		return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
-			r.Plan.Waves[m.Wave].Name)
+		return known.of(r, m.Wave)
 	}
 	for _, r := range open {
 		if r.has(c) && r.takesPart(id) {
@@ -77,6 +75,40 @@ func (s *State) Returns(id ID) []Change {
 		}
 	}
 	return nil
+}
+
+// waveTexts contains the results of waveText for one state: many members have the same. nil keeps none.
+type waveTexts map[waveOf]string
+
+// waveOf identifies a wave of a rollout.
+type waveOf struct {
+	rollout *Rollout
+	wave    int
+}
+
+// of returns the text for a wave, and keeps it.
+func (w waveTexts) of(r *Rollout, wave int) string {
+	text, ok := w[waveOf{r, wave}]
+	if !ok {
+		text = r.waveText(wave)
+		if w != nil {
+			w[waveOf{r, wave}] = text
+		}
+	}
+	return text
+}
+
+// waveText describes why the members of a wave do not have the change yet.
+func (r *Rollout) waveText(wave int) string {
+	switch waits := r.Waits(); {
+	case wave > r.Wave && waits != "":
+		return fmt.Sprintf("it is in the wave %s of the rollout %s, and the current wave %s %s", r.Plan.Waves[wave].Name,
+			r.ID, r.Plan.Waves[r.Wave].Name, waits)
+	case wave > r.Wave:
+		return r.laterText(wave)
+	}
+	return fmt.Sprintf("the rollout %s has reached its wave %s: it is next when another target is ready", r.ID,
+		r.Plan.Waves[wave].Name)
 }
 
 // laterText describes why a wave has not begun.

@@ -92,7 +92,7 @@ func TestPlaceInARollout(t *testing.T) {
 		if s.open[0].Plan.Waves = []Wave{{Name: "early"}, {Name: "late"}}; c.change != nil {
 			c.change(s.open[0])
 		}
-		if got := s.waiting("a", "main", c.c); !strings.HasPrefix(got, c.want) {
+		if got := s.waiting("a", "main", c.c, nil); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -3,29 +3,36 @@ package rollout
 // Reason returns why a target does not have a change yet, for users: the rollout, its wave, and the obstacles on the
 // target itself. Call it after Decide.
 func (s *State) Reason(w World, id ID, c Change) string {
-	_, why := s.Permits(id, w.Targets[id], c)
-	return s.obstacles(w, id, c, why)
+	target := w.Targets[id]
+	c = s.addition(id, target, c)
+	_, why := permits(s, id, target, c, w.texts)
+	return s.obstacles(w, id, target, c, why)
 }
 
-// PermitsOrWhy is Permits with the text of Reason if the change is not permitted.
+// PermitsOrWhy is Permits for a target of the world, with the text of Reason if the change is not permitted. It is
+// faster after World.Explain.
 func (s *State) PermitsOrWhy(w World, id ID, c Change) (allowed bool, why string) {
-	if allowed, why = s.Permits(id, w.Targets[id], c); !allowed {
-		why = s.obstacles(w, id, c, why)
+	target := w.Targets[id]
+	c = s.addition(id, target, c)
+	if allowed, why = permits(s, id, target, c, w.texts); !allowed {
+		why = s.obstacles(w, id, target, c, why)
 	}
 	return allowed, why
 }
 
-// obstacles adds the time limit of gates, and the obstacles on the target itself, to a reason.
-func (s *State) obstacles(w World, id ID, c Change, why string) string {
-	t := w.Targets[id]
-	c = s.addition(id, t, c)
-	if r := s.gatedFor(id, t.Lane, c); r != nil && why == s.waiting(id, t.Lane, c) {
-		why += r.untilText(w.Up)
+// obstacles adds the time limit of gates, and the obstacles on the target itself, to a reason. c is a result of
+// addition.
+func (s *State) obstacles(w World, id ID, t Target, c Change, why string) string {
+	waits := func() bool { return why == s.waiting(id, t.Lane, c, w.texts) }
+	if r := s.gatedFor(id, t.Lane, c); r != nil {
+		if until := r.untilText(w.Up); until != "" && waits() {
+			why += until
+		}
 	}
-	if by := w.postponed[t.Lane][c]; by != "" && why == s.waiting(id, t.Lane, c) {
+	if by := w.postponed[t.Lane][c]; by != "" && waits() {
 		why = "it waits for the end of the rollout " + by + ", which delivers what this change requires on other targets"
 	}
-	if w.awaits && why == s.waiting(id, t.Lane, c) {
+	if w.awaits && waits() {
 		why += "; the hub waits until most targets have contact"
 	}
 	if t.Hold != "" {

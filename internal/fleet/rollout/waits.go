@@ -8,8 +8,12 @@ import (
 // Permits is Allowed for a target that may depend on other targets: it then waits also for stable content. Content
 // that a rollout granted does not wait. Content that requires other changes waits for them in any case.
 func (s *State) Permits(id ID, target Target, c Change) (allowed bool, why string) {
-	c = s.addition(id, target, c)
-	allowed, why = s.Allowed(id, target.Lane, c)
+	return permits(s, id, target, s.addition(id, target, c), nil)
+}
+
+// permits is Permits for a result of addition.
+func permits(s *State, id ID, target Target, c Change, known waveTexts) (allowed bool, why string) {
+	allowed, why = mayHave(s, id, target.Lane, c, known)
 	held := !allowed && s.HeldBy(target.Lane, c) != ""
 	if reason := target.depends(c); reason != "" && !held && !s.Granted(id, c) {
 		return false, reason
@@ -132,8 +136,10 @@ func (q requiring) unstable(c Change) bool {
 }
 
 // Explain notes for State.Reason which changes wait for the end of another rollout, and whether rollouts wait for
-// foreign content. Call it after Decide.
-func (w *World) Explain(s *State) { w.postponed, w.awaits = postponed(s, *w), w.awaitsContents() }
+// foreign content. Call it after Decide, and again after each change of the state.
+func (w *World) Explain(s *State) {
+	w.postponed, w.awaits, w.texts = postponed(s, *w), w.awaitsContents(), waveTexts{}
+}
 
 // postponed returns the rollouts after whose end some changes can be proposed, by lane. Some targets of the lane
 // require a change that only this rollout delivers. A rollout of the other targets would have the wrong waves.

@@ -74,9 +74,10 @@ type World struct {
 	// Jump is the time of the last jump of the clock since the hub observes the fleet; 0 means none. Time before it does
 	// not count as time for which a target was ready or silent, or for which a wave baked.
 	Jump int64
-	// postponed and awaits are results of the functions postponed and awaitsContents, see Explain.
+	// postponed and awaits are results of the functions postponed and awaitsContents, and texts of waveText, see Explain.
 	postponed map[string]map[Change]string
 	awaits    bool
+	texts     waveTexts
 	// Strategy returns the strategy for changes of a lane.
 	Strategy func(lane string, changes []Change) Strategy
 	// Declares reports whether the newest commit declares the strategy of a lane. Otherwise its last declaration

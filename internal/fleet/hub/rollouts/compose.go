@@ -119,6 +119,7 @@ func (c choice) goOn(was *fleet.Assignment, want fleet.Assignment) (out composed
 
 // choose decides about all changes. why is the reason why a change is not allowed, or "".
 func (c choice) choose(was *fleet.Assignment) (all []taken, why string) {
+	all = make([]taken, 0, len(c.wants))
 	for _, change := range c.wants {
 		ok, reason := c.allowed(change)
 		one := taken{change: change, allowed: ok}
