@@ -78,7 +78,8 @@ type computation struct {
 	exempt   exemptions
 	// replacements are in force if the head of the branch has the held content.
 	replacements map[heldKey]replaced
-	declared     Versions // the result of versions
+	declared     Versions                // the result of versions
+	heads        []map[string]Configured // targets with their strategies, see strategy
 }
 
 // Compute computes new assignments and alarms. The output depends only on the input, and not on the
@@ -101,12 +102,14 @@ func Compute(in Input) Output {
 	c.guard()
 	c.plan()
 	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions},
-		thoughts: make(map[fleet.TargetID]thought, len(c.all)), replacements: c.replacements}
-	for _, d := range c.all {
+		thoughts: make(map[fleet.TargetID]*thought, len(c.all)), replacements: c.replacements}
+	thoughts := make([]thought, len(c.all)) // one large allocation is cheaper than one for each target
+	for i, d := range c.all {
 		if a, ok := c.issue(d); ok {
 			out.Assignments = append(out.Assignments, a)
 		}
-		out.thoughts[d.target.ID] = d.thought()
+		thoughts[i] = d.thought()
+		out.thoughts[d.target.ID] = &thoughts[i]
 	}
 	out.Alarms, out.Epoch, out.Next = c.alarms.sorted(), c.epoch, c.next
 	return out
@@ -371,9 +374,14 @@ func (c *computation) plan() {
 // strategy returns the name of the strategy of a target that follows the fleet's branch. If a rollback replaced the
 // root bundle, the root bundle that replaces it selects the strategy, unless it does not know the target.
 func (c *computation) strategy(d *decision) string {
-	head := c.in.Revisions[c.in.Refs[c.in.Branch].Commit]
-	if conf, ok := rootOf(head, c.replacements).Targets[d.target.Name]; ok {
-		return conf.Strategy
+	if c.heads == nil {
+		head := c.in.Revisions[c.in.Refs[c.in.Branch].Commit]
+		c.heads = []map[string]Configured{rootOf(head, c.replacements).Targets, head.Targets}
 	}
-	return head.Targets[d.target.Name].Strategy
+	for _, targets := range c.heads {
+		if conf, ok := targets[d.target.Name]; ok {
+			return conf.Strategy
+		}
+	}
+	return ""
 }

@@ -152,7 +152,7 @@ type Output struct {
 	Epoch uint64
 
 	in           Input
-	thoughts     map[fleet.TargetID]thought
+	thoughts     map[fleet.TargetID]*thought
 	replacements map[heldKey]replaced
 }
 

@@ -55,7 +55,7 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 
 // Written tells o that all its assignments were written. Afterwards, Why describes them as present.
 func (o Output) Written() {
-	for id, d := range o.thoughts {
+	for _, d := range o.thoughts {
 		if d.issued == 0 {
 			continue
 		}
@@ -63,12 +63,11 @@ func (o Output) Written() {
 		if !d.waits {
 			d.grant = ""
 		}
-		o.thoughts[id] = d
 	}
 }
 
 // whyModule explains the origin of a module, its revision, its needs, and the modules that need it.
-func (o Output) whyModule(d thought, module string) []string {
+func (o Output) whyModule(d *thought, module string) []string {
 	ref := o.in.Branch
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
 		ref = d.pins[0].Ref
