@@ -57,7 +57,7 @@ func TestFleet(t *testing.T) {
 		r.restored.known <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
 		t.Errorf("not all was measured: %+v", r)
 	}
-	if w := r.waves; w.first <= 0 || w.last < w.first || w.cpu <= 0 {
+	if w := r.waves[0]; w.first <= 0 || w.last < w.first || w.cpu <= 0 {
 		t.Errorf("a rollout was not measured: %+v", w)
 	}
 	if c := r.concurrent; r.groups != 3 || c.first <= 0 || c.cpu <= 0 || r.together.last <= 0 {

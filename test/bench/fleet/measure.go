@@ -27,7 +27,7 @@ type result struct {
 	resident   int64         // including the pages of its binary
 	idle       float64       // CPU time while idle, as a fraction of one CPU
 	commits    []commit
-	waves      commit           // in waves without waiting times
+	waves      []commit         // in waves without waiting times
 	careful    commit           // with the default strategy
 	groups     int              // of agents with a module of their own
 	together   commit           // of the modules of all groups, at once
@@ -312,8 +312,12 @@ func (b *bench) rollOut(ctx context.Context) (err error) {
 	if _, err := b.roll(ctx, waves, "use waves", 1); err != nil {
 		return err
 	}
-	if b.out.waves, err = b.roll(ctx, waves, "in waves", 1); err != nil {
-		return err
+	for i := range b.rounds {
+		c, err := b.roll(ctx, waves, fmt.Sprintf("in waves %d", i), 1)
+		if err != nil {
+			return err
+		}
+		b.out.waves = append(b.out.waves, c)
 	}
 	if !b.careful {
 		_, err = b.roll(ctx, atOnce, "use no waves", 1)

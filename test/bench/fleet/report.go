@@ -67,15 +67,18 @@ func commitRows() []row {
 		{"memory of the hub before the first agent, MB", "", func(r result) string { return megabytes(r.empty) }},
 		{"**CPU of the idle hub**, % of one", "", func(r result) string { return fmt.Sprintf("%.1f", 100*r.idle) }},
 		{"**from a commit until the last agent has applied it**, s", "1,000 in 3, 10,000 in 20", func(r result) string {
-			return seconds(middle(r, func(c commit) time.Duration { return c.last }))
+			return seconds(middle(r.commits, func(c commit) time.Duration { return c.last }))
 		}},
 		{"until half of the agents have applied it, s", "",
-			func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.middle })) }},
+			func(r result) string {
+				return seconds(middle(r.commits, func(c commit) time.Duration { return c.middle }))
+			}},
 		{"until the hub's views show it for all agents, s", "",
-			func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.known })) }},
+			func(r result) string {
+				return seconds(middle(r.commits, func(c commit) time.Duration { return c.known }))
+			}},
 		{"CPU of the hub for it, s", "", func(r result) string {
-			return seconds(middle(r,
-				func(c commit) time.Duration { return c.cpu }))
+			return seconds(middle(r.commits, cpuOf))
 		}},
 		{"**durable reports per second**, meanwhile", "", func(r result) string {
 			c := r.commits[len(r.commits)-1]
@@ -88,13 +91,16 @@ func commitRows() []row {
 func waveRows() []row {
 	return []row{
 		{"**from a commit until the first agent has applied it**, in waves, s", "≤ 2",
-			func(r result) string { return seconds(r.waves.first) }},
+			func(r result) string {
+				return seconds(middle(r.waves, func(c commit) time.Duration { return c.first }))
+			}},
 		{"**in waves without waiting times, until the last agent has applied it**, s", "",
-			func(r result) string { return seconds(r.waves.last) }},
-		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.waves.cpu) }},
+			func(r result) string { return seconds(middle(r.waves, func(c commit) time.Duration { return c.last })) }},
+		{"CPU of the hub for it, s", "",
+			func(r result) string { return seconds(middle(r.waves, cpuOf)) }},
 		{"**this CPU compared with a commit for all agents at once**, %", "≤ 125", func(r result) string {
-			at := middle(r, func(c commit) time.Duration { return c.cpu })
-			return fmt.Sprintf("%.0f", 100*r.waves.cpu.Seconds()/max(at.Seconds(), 0.01))
+			at, slow := middle(r.commits, cpuOf), middle(r.waves, cpuOf)
+			return fmt.Sprintf("%.0f", 100*slow.Seconds()/max(at.Seconds(), 0.01))
 		}},
 		{"with the strategy careful, until the last agent has applied it, s", "",
 			func(r result) string { return seconds(r.careful.last) }},
@@ -162,9 +168,12 @@ func rebuildRows() []row {
 	}
 }
 
-func middle(r result, of func(commit) time.Duration) time.Duration {
+func cpuOf(c commit) time.Duration { return c.cpu }
+
+// middle returns the median of a time of commits.
+func middle(commits []commit, of func(commit) time.Duration) time.Duration {
 	var all []time.Duration
-	for _, c := range r.commits {
+	for _, c := range commits {
 		all = append(all, of(c))
 	}
 	return median(all)
