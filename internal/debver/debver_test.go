@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 func ExampleCompare() {
@@ -86,7 +87,7 @@ func near(r *rand.Rand, a string) string {
 	return "0" + a
 }
 
-// TestCompareWithDpkg compares with the authority on 10,000 random pairs.
+// TestCompareWithDpkg compares with dpkg on 10,000 random pairs, of which a commit selects a part.
 func TestCompareWithDpkg(t *testing.T) {
 	needs.Program(t, "dpkg")
 	r := rand.New(rand.NewPCG(1, 2))
@@ -108,7 +109,9 @@ func TestCompareWithDpkg(t *testing.T) {
 		if _, err := Parse(b); err != nil {
 			continue
 		}
-		pairs <- [2]string{a, b}
+		if sample.Has(n) {
+			pairs <- [2]string{a, b}
+		}
 		n++
 	}
 	close(pairs)
