@@ -30,7 +30,7 @@ func buildProgram(t *testing.T, pkg, version string) string {
 	t.Helper()
 	dependsOnSources(t)
 	bin := filepath.Join(t.TempDir(), "program")
-	if err := gobuild.Program(bin, pkg, "-ldflags", "-X main.version="+version); err != nil {
+	if err := gobuild.Program(bin, pkg, "-ldflags", gobuild.Link+" -X main.version="+version); err != nil {
 		t.Fatal(err)
 	}
 	return bin

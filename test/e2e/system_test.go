@@ -21,7 +21,7 @@ var inHostTests = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "inhost.test")
-	cmd := exec.Command("go", "test", "-c", "-tags", "inhost", "-o", bin, localHost)
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-tags", "inhost", "-o", bin, localHost)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build the tests of %s: %w\n%s", localHost, err, out)

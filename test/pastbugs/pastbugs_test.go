@@ -109,7 +109,7 @@ func (b bug) run(t *testing.T, text []byte) (string, error) {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
 	binary := filepath.Join(dir, "broken.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay",
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay",
 		filepath.Join(dir, "overlay.json"), "-o", binary, "./"+b.pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
