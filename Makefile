@@ -67,7 +67,7 @@ plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 
 # Packages with tests that run as a sample.
 campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut ./test/histories ./test/lock ./test/outside \
-	./test/fidelity ./test/order ./test/flood ./test/largefleet ./internal/apply ./internal/executor/local ./internal/journal
+	./test/fidelity ./test/order ./test/flood ./test/largefleet ./internal/apply ./internal/executor/local ./internal/journal ./internal/debver
 
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
@@ -80,7 +80,7 @@ test: setup
 		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 3 == $$third"); \
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
-	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
+	CGO_ENABLED=0 go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
 	CGO_ENABLED=0 go test -vet=off -ldflags=-w -p 2 -parallel 4 -timeout 30m ./test/e2e \
 		$$(echo "$$all" | grep -vxF "$$raced"); failed=$$?; \
 	wait $$race || failed=1; wait $$full || failed=1; exit $$failed
