@@ -94,6 +94,8 @@ type RolloutDetail struct {
 	Format  string          `json:"format"`
 	Rollout Rollout         `json:"rollout"`
 	Targets []RolloutTarget `json:"targets"`
+	// Course is the numbers of targets over time; nil means that they are not known.
+	Course *RolloutCourse `json:"course,omitempty"`
 }
 
 // RolloutTarget contains the wave and the state of one target.

@@ -42,13 +42,18 @@ func (s *State) Fold(e Event) {
 			s.hold(r)
 		}
 	}
-	if r != nil && r.Phase.Final() {
+	if r == nil {
+		return
+	}
+	r.record(e)
+	if r.Phase.Final() {
 		s.ended(r.ID)
 	}
 }
 
 func (s *State) create(e Event) {
-	r := &Rollout{ID: e.Rollout, At: e.At, Plan: s.whole(e), Phase: Active, Began: e.At, Members: map[ID]*Member{}}
+	r := &Rollout{ID: e.Rollout, At: e.At, Plan: s.whole(e), Phase: Active, Began: e.At, Members: map[ID]*Member{},
+		Course: newCourse(e.At)}
 	for i, w := range r.Plan.Waves {
 		for _, id := range w.Members {
 			r.Members[id] = &Member{Wave: i, State: MemberPending}
@@ -204,4 +209,25 @@ func (s *State) whole(e Event) Plan {
 	}
 	s.announced, plan.Piece = announced{}, 0
 	return plan
+}
+
+// record adds the numbers after an event.
+func (r *Rollout) record(e Event) {
+	c := r.Course
+	if c == nil {
+		return
+	}
+	last := c.Samples[len(c.Samples)-1]
+	at := max(e.At, last.At) // the clock of the hub can be set back
+	switch e.Kind {
+	case Advanced, Paused, Resumed, Breached, Ended:
+		c.Marks = append(c.Marks, Mark{At: at, Kind: e.Kind, Wave: r.Wave, Phase: r.Phase})
+		c.Marks = c.Marks[max(0, len(c.Marks)-mostMarks):]
+	}
+	now := Sample{At: at, Ready: r.count(allWaves, MemberReady),
+		Failed: r.count(allWaves, MemberFailed, MemberSilent)}
+	now.Granted = r.count(allWaves, MemberGranted) + now.Ready + now.Failed
+	if last.Granted != now.Granted || last.Ready != now.Ready || last.Failed != now.Failed || e.Kind == Ended {
+		c.add(now)
+	}
 }

@@ -21,6 +21,8 @@ type Rollout struct {
 	Period int `json:"period,omitempty"`
 	// Verdicts contains the states of gates by wave and name.
 	Verdicts map[int]map[string]*GateState `json:"verdicts,omitempty"`
+	// Course is the numbers of members over time; nil means that they are not known.
+	Course *Course `json:"course,omitempty"`
 
 	released bool // an operator released its content
 	promoted bool // an operator ended the bake time of the current wave

@@ -91,6 +91,7 @@ func (s *State) Snapshot(members int) (out Snapshot, ok bool) {
 func (r *Rollout) withoutBefore() *Rollout {
 	out := *r
 	out.numbers, out.contents = tally{}, nil // State creates them again
+	out.Course = r.Course.clone()
 	out.Members = make(map[ID]*Member, len(r.Members))
 	for id, m := range r.Members {
 		own := *m
@@ -103,7 +104,7 @@ func (r *Rollout) withoutBefore() *Rollout {
 func (r *Rollout) withoutMembers() *Rollout {
 	out := *r
 	out.Members, out.Wave, out.Plan.Waves, out.numbers = nil, 0, nil, tally{}
-	out.contents = nil
+	out.contents, out.Course = nil, nil
 	return &out
 }
 
@@ -147,6 +148,7 @@ func (o Snapshot) State() *State {
 	}
 	for _, r := range o.Rollouts {
 		own := *r
+		own.Course = r.Course.clone()
 		own.Members = make(map[ID]*Member, len(r.Members))
 		for id, m := range r.Members {
 			member := *m

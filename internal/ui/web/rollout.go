@@ -2,10 +2,12 @@ package web
 
 import (
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/web/plot"
 )
 
 // rolloutsPage lists the rollouts.
@@ -24,6 +26,8 @@ type rolloutData struct {
 	Orders []order
 	// Approvals are the gates of the current wave that wait for an approval of this user.
 	Approvals []string
+	// Plot is nil if the numbers over time are not known.
+	Plot *plot.Course
 }
 
 // order is a command to a rollout that is possible now.
@@ -36,7 +40,7 @@ func rolloutPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := rolloutData{RolloutDetail: r}
+	d := rolloutData{RolloutDetail: r, Plot: coursePlot(r, v.now)}
 	if v.May(access.Operate) {
 		d.Orders = ordersOf(r.Rollout)
 	}
@@ -45,6 +49,15 @@ func rolloutPage(v *visit) (*page, error) {
 	}
 	return &page{Title: "Rollout " + r.Rollout.ID, Tab: "/rollouts", Template: "rollout", Data: d,
 		Command: commandOf("fettle", "rollout", "show", r.Rollout.ID), Address: address(route.Rollout(), at)}, nil
+}
+
+// coursePlot draws the numbers of targets until the end of a rollout, or until now.
+func coursePlot(r document.RolloutDetail, now time.Time) *plot.Course {
+	until := int64(0)
+	if slices.Contains([]string{"active", "paused", "rolling-back"}, r.Rollout.Phase) {
+		until = now.Unix()
+	}
+	return plot.NewCourse(r.Course, until)
 }
 
 // ordersOf returns the commands that a rollout accepts in its phase.

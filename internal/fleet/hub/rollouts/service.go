@@ -51,7 +51,7 @@ func (s Service) Rollout(_ context.Context, id string) (d document.RolloutDetail
 		if r.ID == id {
 			found = true
 			d.Rollout, d.Targets = documentOf(r, held, s.Log.up.Load()), s.targets(r)
-			d.Rollout.HeldContent = heldOf(all, r.ID)
+			d.Rollout.HeldContent, d.Course = heldOf(all, r.ID), courseOf(r)
 		}
 	})
 	if !found {

@@ -58,7 +58,10 @@ func TestService(t *testing.T) {
 		Parts: []string{"top", "web"}, Targets: map[string]int{"ready": 1, "failed": 1, "pending": 2}, WorstCase: 1},
 		Targets: []document.RolloutTarget{{ID: "t4", Wave: "first", State: "pending"},
 			{ID: "t3", Name: "web0", Wave: "first", State: "failed", Granted: 10, Why: "a check failed"},
-			{ID: "t2", Name: "web1", Wave: "first", State: "ready", Granted: 8}, {ID: "t1", Wave: "rest", State: "pending"}}}
+			{ID: "t2", Name: "web1", Wave: "first", State: "ready", Granted: 8}, {ID: "t1", Wave: "rest", State: "pending"}},
+		Course: &document.RolloutCourse{Targets: 4, Span: 1, Points: []document.RolloutPoint{{At: 7},
+			{At: 8, Granted: 1}, {At: 9, Granted: 1, Ready: 1}, {At: 10, Granted: 2, Ready: 1},
+			{At: 11, Granted: 2, Ready: 1, Failed: 1}}, Marks: []document.RolloutMark{}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}

@@ -35,7 +35,10 @@ func (r Rollouts) Rollout(ctx context.Context, id string) (document.RolloutDetai
 	for _, one := range all {
 		if one.ID == id {
 			return document.RolloutDetail{Rollout: one, Targets: []document.RolloutTarget{
-				{ID: "t00000000000000000000000000000001", Name: "web1", Wave: "first", State: "ready", Granted: 1795000010}}}, err
+				{ID: "t00000000000000000000000000000001", Name: "web1", Wave: "first", State: "ready", Granted: 1795000010}},
+				Course: &document.RolloutCourse{Targets: 3, Span: 1, Points: []document.RolloutPoint{{At: one.Created},
+					{At: 1795000010, Granted: 1}, {At: 1795000030, Granted: 1, Ready: 1}},
+					Marks: []document.RolloutMark{{At: 1795000060, Text: "wave rest"}}}}, err
 		}
 	}
 	return document.RolloutDetail{}, fmt.Errorf("%w: %s", rollout.ErrNoRollout, id)
