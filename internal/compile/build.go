@@ -143,6 +143,7 @@ func (b *builder) explicit() {
 			}
 			continue
 		}
+		b.declared = append(b.declared, [2]int{before, after})
 		b.arc(b.last[before], b.first[after], catalog.Hard, e.Why, e.Range)
 	}
 }

@@ -29,6 +29,7 @@ type builder struct {
 	found     map[int][]int
 	sharers   map[int][]int           // states, other than the owner, that request an item
 	ranAfter  map[int][]int           // cached results of ran
+	declared  [][2]int                // catalog nodes, the second after the first, as the source orders them
 	ways      map[string][]diag.Range // the uses that lead to a state of the list, by its ID
 	heldNodes []bool                  // states that wait for a value of a run, by catalog node
 	ds        diag.List

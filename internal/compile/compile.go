@@ -86,4 +86,6 @@ type StateInfo struct {
 	Range diag.Range
 	// Steps are indexes into Result.List.
 	Steps []int
+	// After are the IDs of the states that the source orders before this one, in the order of the list.
+	After []string `json:",omitempty"`
 }

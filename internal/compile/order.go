@@ -226,13 +226,14 @@ func (w *writer) infos() []StateInfo {
 		}
 	}
 	var out []StateInfo
-	seen := map[int]bool{}
+	seen, after := map[int]bool{}, newSourceOrder(w.b, w.index).after()
 	w.b.ways = map[string][]diag.Range{}
 	add := func(n int, steps []int) {
 		w.b.ways[w.b.c.Nodes[n].ID] = w.b.c.Nodes[n].Trace
 		if !seen[n] {
 			seen[n] = true
-			out = append(out, StateInfo{ID: w.b.c.Nodes[n].ID, Range: w.b.c.Nodes[n].Range, Steps: steps})
+			out = append(out, StateInfo{ID: w.b.c.Nodes[n].ID, Range: w.b.c.Nodes[n].Range, Steps: steps,
+				After: after[n]})
 		}
 	}
 	for _, n := range w.nodes {

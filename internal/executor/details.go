@@ -13,6 +13,17 @@ type RunDetails struct {
 	Took map[int]int64 `json:"took,omitempty"`
 	// Notes are the notes of the run: conflicts, and files of others that it kept.
 	Notes []string `json:"notes,omitempty"`
+	// After is StateRef.After of each state, by its ID.
+	After map[string][]string `json:"after,omitempty"`
+}
+
+// AddOrder sets StateRef.After of the states of a run that another process read.
+func (d *RunDetails) AddOrder() {
+	for i := range d.States {
+		if d.States[i].After == nil {
+			d.States[i].After = d.After[d.States[i].ID]
+		}
+	}
 }
 
 // DetailsReader is an executor that returns RunDetails. Executors of earlier versions do not have it.

@@ -176,6 +176,9 @@ type StateRef struct {
 	// Line is the text of the source line, for hosts without the repository; "" if it was not
 	// recorded.
 	Line string `json:"line,omitempty"`
+	// After are the IDs of states that the source orders before this one. Only the process that has the list and the
+	// journal have them; RunDetails carries them to other processes.
+	After []string `json:"-"`
 }
 
 // Phase returns the phase in which the state writes one of its addresses, from 1.

@@ -36,6 +36,7 @@ func writeResult(w *writer, res compile.Result) {
 		for _, i := range st.Steps {
 			w.int(i)
 		}
+		w.texts(st.After)
 	}
 	w.texts(res.FactsUsed)
 	w.texts(res.Files)
@@ -219,7 +220,7 @@ func readList(r *reader) step.List {
 
 func readStates(r *reader, steps int) []compile.StateInfo {
 	var out []compile.StateInfo
-	for range r.count(9) {
+	for range r.count(10) {
 		st := compile.StateInfo{ID: r.text(), Range: r.rng()}
 		for range r.count(1) {
 			i := r.int()
@@ -229,6 +230,7 @@ func readStates(r *reader, steps int) []compile.StateInfo {
 			}
 			st.Steps = append(st.Steps, i)
 		}
+		st.After = r.texts()
 		out = append(out, st)
 	}
 	return out

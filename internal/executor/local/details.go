@@ -30,7 +30,7 @@ func (x *Executor) RunDetails(ctx context.Context, run int, diffs bool) (executo
 	if err != nil {
 		return executor.RunDetails{}, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
 	}
-	d := executor.RunDetails{Shown: s, Took: durations(recs)}
+	d := executor.RunDetails{Shown: s, Took: durations(recs), After: afterOf(s.States)}
 	for _, rec := range recs {
 		if rec.Kind == journal.Note && rec.Text != "" && len(d.Notes) < maxRunNotes {
 			d.Notes = append(d.Notes, rec.Text)

@@ -97,9 +97,11 @@ func (x *Executor) Show(_ context.Context, run int) (executor.Shown, error) {
 		return s, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 	}
 	if s.Info.Header.Map != "" {
-		if err := x.object(s.Info.Header.Map, &s.States); err != nil {
+		var all []storedState
+		if err := x.object(s.Info.Header.Map, &all); err != nil {
 			return s, err
 		}
+		s.States = statesOf(all)
 	}
 	recs, err := x.store.Read(run)
 	if err != nil {

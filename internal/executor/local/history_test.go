@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,29 @@ func TestRunDetails(t *testing.T) {
 	}
 	if _, err := x.RunDetails(ctx, 9, true); err == nil || !strings.Contains(err.Error(), "there is no run 9") {
 		t.Error(err)
+	}
+}
+
+// TestSourceOrderOfARun: the journal stores the order of states that the source declares. A request to another process
+// does not carry this order.
+func TestSourceOrderOfARun(t *testing.T) {
+	if overWire() {
+		return
+	}
+	m := newWorld(t)
+	m.mkdirs("/srv")
+	ctx := context.Background()
+	r := request(t, "MKDIR /srv/a\nMKDIR /srv/b\n")
+	r.States = []executor.StateRef{{ID: "directory.a", Addrs: []addr.Addr{"file:/srv/a"}},
+		{ID: "directory.b", Addrs: []addr.Addr{"file:/srv/b"}, After: []string{"directory.a"}}}
+	if _, err := m.x.Apply(ctx, r, nil, executor.Options{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := m.x.(executor.DetailsReader).RunDetails(ctx, 1, false)
+	if err != nil || len(d.States) != 2 || len(d.States[0].After) != 0 ||
+		!slices.Equal(d.States[1].After, []string{"directory.a"}) ||
+		!slices.Equal(d.After["directory.b"], d.States[1].After) {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 

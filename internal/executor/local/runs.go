@@ -167,7 +167,7 @@ func (x *runs) keepMap(states []executor.StateRef) (string, error) {
 	if len(states) == 0 {
 		return "", nil
 	}
-	b, err := journal.Marshal(states)
+	b, err := journal.Marshal(stored(states))
 	if err != nil {
 		return "", fmt.Errorf("cannot store the source map: %w", err)
 	}

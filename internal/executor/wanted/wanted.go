@@ -26,7 +26,7 @@ func Request(res compile.Result, rev repo.Revision) executor.Request {
 func States(res compile.Result) []executor.StateRef {
 	var out []executor.StateRef
 	for _, st := range res.States {
-		ref := executor.StateRef{ID: st.ID, Source: fmt.Sprintf("%s:%d", st.Range.File, st.Range.Start.Line)}
+		ref := executor.StateRef{ID: st.ID, Source: fmt.Sprintf("%s:%d", st.Range.File, st.Range.Start.Line), After: st.After}
 		seen := map[addr.Addr]bool{}
 		for _, i := range st.Steps {
 			a := res.List[i].Addr()

@@ -371,6 +371,7 @@ func (x *Client) Show(ctx context.Context, run int) (s executor.Shown, err error
 // RunDetails implements executor.DetailsReader.
 func (x *Client) RunDetails(ctx context.Context, run int, diffs bool) (d executor.RunDetails, err error) {
 	err = x.call(ctx, "run-details", detailed{run, diffs}, &d, nil, nil)
+	d.AddOrder()
 	return d, err
 }
 

@@ -16,6 +16,8 @@ type item struct {
 	addr   addr.Addr
 	step   step.Step // none if only the address is known
 	state  string    // of the configuration, such as file.motd
+	states []string  // all states that have this step
+	after  []string  // states that the source orders before its state
 	source string    // file:line
 	cause  []addr.Addr
 	look   graph.State

@@ -1,30 +1,73 @@
 // Package listgraph draws the steps of a list, or of a run, with their requirements. It is pure.
 //
 // A node is a step. An edge leads from a step to a later step that requires it, as far as both steps show it: a file
-// requires its directory, its owner and its group, an action the steps that notify it. The order of the steps is always
-// that of the list, because a run has this order. The bands are the phases of the list, and its checks.
+// requires its directory, its owner and its group, an action the steps that notify it. Further edges are the order of
+// states that the source declares. The order of the steps is always that of the list, because a run has this order. The
+// bands are the phases of the list, and its checks.
 //
 //	svg := graph.Draw(listgraph.OfList("web1", list, nil)).SVG()
 package listgraph
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/graph"
 	"fettle.dev/fettle/internal/step"
 )
 
-// OfList returns the graph of a list. states are the names of the states that write the addresses; it may be nil.
-func OfList(title string, l step.List, states map[addr.Addr]string) *graph.Graph {
+// OfList returns the graph of a list. states are the states that write the addresses; it may be nil.
+func OfList(title string, l step.List, states []executor.StateRef) *graph.Graph {
+	return build(title, itemsOf(l, states), nil)
+}
+
+// OfApplied returns the graph of an applied list. Of a list with more than MaxSteps steps, it has the first ones, and a
+// note.
+func OfApplied(title string, l step.List, states []executor.StateRef) *graph.Graph {
+	var notes []string
+	if len(l) > MaxSteps {
+		notes = append(notes, fmt.Sprintf("only the first %d of %d steps are drawn", MaxSteps, len(l)))
+		l = l[:MaxSteps]
+	}
+	return build(title, itemsOf(l, states), notes)
+}
+
+func itemsOf(l step.List, states []executor.StateRef) []item {
 	var items []item
 	plain := graph.State{Class: graph.Plain}
 	for _, s := range l {
-		a := s.Addr()
-		items = append(items, item{addr: a, step: s, state: states[a], source: s.Source, look: plain})
+		items = append(items, item{addr: s.Addr(), step: s, source: s.Source, look: plain})
 	}
-	return build(title, items, nil)
+	addStates(items, states)
+	return items
+}
+
+// place is an address in one of its phases.
+type place struct {
+	addr  addr.Addr
+	phase int
+}
+
+// addStates adds the states of items and their order. Several states can share an address.
+func addStates(items []item, states []executor.StateRef) {
+	all := map[place][]executor.StateRef{}
+	for _, st := range states {
+		for _, a := range st.Addrs {
+			at := place{a, st.Phase(a)}
+			all[at] = append(all[at], st)
+		}
+	}
+	for i := range items {
+		it := &items[i]
+		for _, st := range all[place{it.addr, max(1, it.step.Phase())}] {
+			it.state = cmp.Or(it.state, st.ID)
+			it.states = append(it.states, st.ID)
+			it.after = append(it.after, st.After...)
+		}
+	}
 }
 
 // build returns the graph of items in the order of a list or a plan.

@@ -56,7 +56,8 @@ func golden(t *testing.T, name string, g *graph.Graph) {
 }
 
 func TestList(t *testing.T) {
-	golden(t, "web.svg", listgraph.OfList("web1", parsed(t, web), map[addr.Addr]string{"pkg:nginx": "package.nginx"}))
+	states := []executor.StateRef{{ID: "package.nginx", Addrs: []addr.Addr{"pkg:nginx"}}}
+	golden(t, "web.svg", listgraph.OfList("web1", parsed(t, web), states))
 	golden(t, "empty.svg", listgraph.OfList("web1", nil, nil))
 }
 
@@ -84,6 +85,44 @@ func TestRequirements(t *testing.T) {
 		if got := edges(listgraph.OfList("", parsed(t, c.list), nil)); got != c.want {
 			t.Errorf("%s: edges:\n%s\nwant:\n%s", name, got, c.want)
 		}
+	}
+}
+
+// TestDeclaredOrder: the order of the source is drawn between states, unless their steps show it.
+func TestDeclaredOrder(t *testing.T) {
+	l := parsed(t, "MKDIR /a\nMKDIR /a/b\nEXEC x true\nMKDIR /c\nMKDIR /d\nACT run clean rm on=file:/c")
+	states := []executor.StateRef{{ID: "directory.a", Addrs: []addr.Addr{"file:/a"}},
+		{ID: "directory.b", Addrs: []addr.Addr{"file:/a/b"}, After: []string{"directory.a"}},
+		{ID: "exec.x", Addrs: []addr.Addr{"exec:x", "act:run/clean"}},
+		{ID: "site.c", Addrs: []addr.Addr{"file:/c", "file:/d"}, After: []string{"exec.x", "gone", "directory.b"}}}
+	want := "file:/a -> file:/a/b\nexec:x -> file:/c\nfile:/a/b -> file:/c\nfile:/c notifies act:run/clean"
+	g := listgraph.OfList("", l, states)
+	if got := edges(g); got != want {
+		t.Errorf("edges:\n%s\nwant:\n%s", got, want)
+	}
+	if tip := g.Nodes[3].Tip; !strings.Contains(tip, "after exec:x: the source orders it") {
+		t.Error(tip)
+	}
+}
+
+// TestDeclaredOrderOfARun: a run has the same order, also for steps that it did not change.
+func TestDeclaredOrderOfARun(t *testing.T) {
+	s := shown(journal.Succeeded)
+	s.States[1].After, s.States[2].After = nil, []string{"directory.a", "file.x"}
+	if got := edges(listgraph.OfRun("", s)); !strings.Contains(got, "file:/a/z -> file:/z") {
+		t.Errorf("edges:\n%s", got)
+	}
+}
+
+// TestLongAppliedList: the picture of a long list has its first steps.
+func TestLongAppliedList(t *testing.T) {
+	l := parsed(t, "EXEC x true")
+	for len(l) <= listgraph.MaxSteps {
+		l = append(l, l[0])
+	}
+	g := listgraph.OfApplied("", l, nil)
+	if len(g.Nodes) != listgraph.MaxSteps || !strings.Contains(strings.Join(g.Notes, ""), "only the first 2000 of 2001") {
+		t.Errorf("%d nodes: %v", len(g.Nodes), g.Notes)
 	}
 }
 

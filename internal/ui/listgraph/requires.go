@@ -34,6 +34,7 @@ func requirements(items []item) [][]requirement {
 	for i := range items {
 		f.find(i)
 	}
+	f.declared()
 	return f.needs
 }
 
@@ -60,6 +61,35 @@ func (f *finder) find(i int) {
 	}
 	if i > 0 && f.items[i-1].step.Verb == step.Wait {
 		f.join(i-1, i, "the run waits there", graph.Solid)
+	}
+}
+
+// declared adds the order of states that the source declares: from the last earlier step of the earlier state to the
+// first step of the later state. This order does not count for actions.
+func (f *finder) declared() {
+	steps := map[string][]int{} // by state
+	for i := range f.items {
+		it := &f.items[i]
+		if it.addr.Kind() == addr.KindAct {
+			continue
+		}
+		for _, st := range it.states {
+			steps[st] = append(steps[st], i)
+		}
+	}
+	for i := range f.items {
+		it := &f.items[i]
+		for _, st := range it.states {
+			if all := steps[st]; len(all) == 0 || all[0] != i {
+				continue
+			}
+			for _, earlier := range it.after {
+				all := steps[earlier]
+				if k, _ := slices.BinarySearch(all, i); k > 0 {
+					f.join(all[k-1], i, "the source orders it", graph.Solid)
+				}
+			}
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ func OfRun(target string, s executor.Shown) *graph.Graph {
 	if len(changes) > MaxSteps {
 		notes = append(notes, fmt.Sprintf("only the first %d of %d changes are drawn", MaxSteps, len(changes)))
 	}
+	addStates(all, s.States)
 	g := build(title+": "+outcome, all, notes)
 	count := map[graph.State]bool{}
 	for _, n := range g.Nodes {

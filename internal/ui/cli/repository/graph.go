@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/graph"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -95,7 +94,10 @@ func graphOfRun(ctx context.Context, s *cli.Session, x executor.Executor, run in
 	if err != nil {
 		return nil, err
 	}
-	shown, err := x.Show(ctx, n)
+	if d, err := executor.DetailsOf(ctx, x, n, false); err == nil {
+		return listgraph.OfRun(s.Target, d.Shown), nil
+	}
+	shown, err := x.Show(ctx, n) // an executor of an earlier version
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +130,7 @@ func graphOfTarget(ctx context.Context, s *cli.Session) (*graph.Graph, error) {
 	if err := req.Fill(); err != nil {
 		return nil, err
 	}
-	states := map[addr.Addr]string{}
-	for _, st := range req.States {
-		for _, a := range st.Addrs {
-			states[a] = st.ID
-		}
-	}
-	g := listgraph.OfList(req.Target, req.List, states)
+	g := listgraph.OfList(req.Target, req.List, req.States)
 	if n := len(req.Deferred); n > 0 {
 		g.Notes = append(g.Notes, fmt.Sprintf("%d states are not drawn: only a run can provide their values", n))
 	}
