@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -84,6 +85,52 @@ func runGraph(v *visit) (*page, error) {
 // graphOfRun returns the picture of a run as SVG.
 func graphOfRun(target string, s executor.Shown) []byte {
 	return graph.Draw(listgraph.OfRun(target, s)).SVG()
+}
+
+// listGraph returns the picture of the list that is applied on the host of a target.
+func listGraph(v *visit) (*page, error) {
+	host, err := hostOf(v)
+	if err != nil {
+		return nil, err
+	}
+	q := question{target: host.Name, command: commandOf("fettle", "log", "-t", host.Name), within: answerWithin}
+	p := &page{}
+	err = ask(v, q, func(ctx context.Context, x *wire.Client) (err error) {
+		p.Picture, err = pictureOfList(ctx, x, host.Name)
+		return err
+	})
+	return p, err
+}
+
+// pictureOfList returns the picture of the applied list as SVG.
+func pictureOfList(ctx context.Context, x *wire.Client, target string) ([]byte, error) {
+	status, err := x.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := status.State.Run
+	if n == 0 {
+		return nil, &document.Problem{Title: "Nothing is applied on the host of " + target, Status: http.StatusNotFound,
+			Detail: "cannot draw the list of the host: it has none"}
+	}
+	list, err := x.List(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	g := listgraph.OfApplied(fmt.Sprintf("Applied list of %s, run %d", target, n), list, statesOfRun(ctx, x, n))
+	if !status.State.Complete {
+		g.Notes = append(g.Notes, fmt.Sprintf("run %d ended before all steps of this list were applied", n))
+	}
+	return graph.Draw(g).SVG(), nil
+}
+
+// statesOfRun returns the states of the list of a run. Without them, the picture lacks their names and their order.
+func statesOfRun(ctx context.Context, x *wire.Client, n int) []executor.StateRef {
+	if d, err := x.RunDetails(ctx, n, false); err == nil {
+		return d.States
+	}
+	s, _ := x.Show(ctx, n) // an agent of an earlier version
+	return s.States
 }
 
 // servePicture answers with an SVG. Its only style is the style sheet of the package graph, and it has no scripts.
