@@ -23,6 +23,7 @@ type site struct {
 	verdict func(rollout.Due) (rollout.Verdict, string)
 	asked   map[string]int
 	fresh   map[string]bool // targets that were checked since the last boot
+	lost    map[string]bool // targets that the last task did not reach
 	early   []string        // targets that got the change before the targets for which they wait
 	unsure  []string        // of waves that ended although a ready target with contact was not checked
 }
@@ -60,7 +61,7 @@ func (x *site) boot() {
 	for name, t := range x.running {
 		x.hosts[name].missed = x.hosts[name].missed || t.Operation == push.Return
 	}
-	x.running, x.fresh = map[string]push.Task{}, map[string]bool{}
+	x.running, x.fresh, x.lost = map[string]push.Task{}, map[string]bool{}, map[string]bool{}
 	x.machine = push.New(x.order)
 	if push.Continues(x.order, x.log) {
 		x.machine.Fold(x.log)
@@ -90,9 +91,10 @@ func (x *site) step(end func(string) bool) bool {
 		if end == nil || end(name) {
 			t := x.running[name]
 			delete(x.running, name)
-			x.machine.Ended(t, x.hosts[name].do(t, x.now), x.now)
-			x.done = append(x.done, t)
-			x.fresh[name] = x.fresh[name] || t.Operation == push.Check || t.Operation == push.Apply
+			r := x.hosts[name].do(t, x.now)
+			x.machine.Ended(t, r, x.now)
+			x.done, x.lost[name] = append(x.done, t), !r.Reached
+			x.fresh[name] = x.fresh[name] || r.Reached && (t.Operation == push.Check || t.Operation == push.Apply)
 		}
 	}
 	if x.machine.Finished() {
@@ -108,14 +110,25 @@ func (x *site) inspect(records []push.Record) {
 		if r.Event != nil && r.Event.Kind == rollout.Granted {
 			x.dependences(string(r.Event.Target))
 		}
+		if r.Event != nil && r.Event.Kind == rollout.Ended {
+			x.unreached()
+		}
 		if r.Event == nil || r.Event.Kind != rollout.Advanced {
 			continue
 		}
 		for id, m := range x.machine.Rollout().Members {
-			if h := x.hosts[string(id)]; m.State == rollout.MemberReady && !x.fresh[string(id)] && !h.away {
+			away := x.hosts[string(id)].away || x.lost[string(id)]
+			if m.State == rollout.MemberReady && !x.fresh[string(id)] && !away {
 				x.unsure = append(x.unsure, string(id))
 			}
 		}
+	}
+}
+
+// unreached notes the targets that have no contact at the end: they cannot return.
+func (x *site) unreached() {
+	for name, h := range x.hosts {
+		h.missed = h.missed || x.lost[name]
 	}
 }
 

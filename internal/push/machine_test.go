@@ -43,6 +43,17 @@ func TestGoodChange(t *testing.T) {
 	}
 }
 
+// TestShortReadyTime: a target is checked again when it can be ready, if this is before the next regular check.
+func TestShortReadyTime(t *testing.T) {
+	s := rollout.Careful()
+	s.MinReadyTime = 1
+	x := newSite(3, s)
+	x.play()
+	if took := x.now - 1000; x.phase() != rollout.Completed || took > 3*4 {
+		t.Errorf("%s after %d s", x.phase(), took)
+	}
+}
+
 // TestBadChange: only the first target gets the change, and it returns.
 func TestBadChange(t *testing.T) {
 	for _, sickness := range []int64{0, 7} {

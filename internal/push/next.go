@@ -6,8 +6,12 @@ import "fettle.dev/fettle/internal/fleet/rollout"
 func (m *Machine) Ended(task Task, r Result, now int64) {
 	if t := m.targets[rollout.ID(task.Target)]; t != nil && t.task == task.Operation {
 		t.ended(task.Operation, r, now)
-		if task.Operation == Plan {
+		switch task.Operation {
+		case Plan:
 			m.zoned(t, task.Target, r.Zone)
+		case Apply, Check:
+			t.hurry(m.order.Strategy.MinReadyTime)
+		case Return:
 		}
 	}
 }

@@ -139,6 +139,13 @@ func (t *target) afterReturn(r Result, now int64) {
 	t.set(rollout.Healthy, "", now)
 }
 
+// hurry brings the next check forward to the time at which the target can be ready.
+func (t *target) hurry(minReadyTime int64) {
+	if can := t.since + minReadyTime; t.health == rollout.Healthy && t.checked < can {
+		t.next = min(t.next, can)
+	}
+}
+
 // start records that a task begins. From then on, the content is assigned to the target, or withdrawn.
 func (t *target) start(op Operation, now int64) {
 	t.task, t.began = op, now
