@@ -106,6 +106,8 @@ func TestManyHosts(t *testing.T) {
 	if n == 5 {
 		d.rollOut(ms)
 		d.gates(ms, asked)
+		d.stages(ms, text)
+		d.repo(map[string]string{"fettle.hcl": text})
 		d.fettle(0, "apply", "-t", "*", "--yes", "--var", "text=two")
 	}
 

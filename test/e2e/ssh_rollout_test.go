@@ -44,6 +44,7 @@ func (d *desk) rollOut(ms []*machine) {
 // gatedStrategy has a metric of this process, and an approval.
 const gatedStrategy = `
 rollout "gated" {
+  min_ready_time = "1s"
   wave "first" {
     size = 1
     metric "load" {
@@ -92,5 +93,66 @@ func (d *desk) gates(ms []*machine, asked *atomic.Int32) {
 	d.says(d.fettle(0, append(command, "--approve", "change board")...), "gate change board: approved by ", "completed")
 	for _, m := range ms {
 		m.want("gated", "cat", "/srv/site/index.html")
+	}
+}
+
+// stagedStrategy has a module on two hosts for which the other hosts wait.
+const stagedStrategy = `
+rollout "staged" {
+  min_ready_time = "1s"
+  wave "first" { size = 1 }
+  wave "rest" {}
+  after "db" {
+    targets = [%q, %q]
+    modules = ["web"]
+  }
+}
+`
+
+const stagedModule = `
+variable "text" {
+  type = string
+}
+file "/srv/site/module" { content = "${var.text}\n" }
+`
+
+// stages performs rollouts in which hosts with the module web wait for two hosts with the module db. A bad change of db
+// reaches no host with web, and a good one reaches them last. text is the repository without modules.
+func (d *desk) stages(ms []*machine, text string) {
+	d.t.Helper()
+	dbs, webs := ms[:2], ms[2:]
+	module := func(ms []*machine, name string) {
+		for _, m := range ms {
+			text = strings.Replace(text, fmt.Sprintf("target %q {}", m.Name),
+				fmt.Sprintf("target %q { modules = [%q] }", m.Name, name), 1)
+		}
+	}
+	module(dbs, "db")
+	module(webs, "web")
+	d.repo(map[string]string{
+		"fettle.hcl":             text + fmt.Sprintf(stagedStrategy, dbs[0].Name, dbs[1].Name),
+		"modules/db/module.hcl":  stagedModule,
+		"modules/web/module.hcl": stagedModule,
+	})
+	staged := func(code int, value string) output {
+		return d.fettle(code, "apply", "-t", "*", "--yes", "--rollout", "staged", "--var", "text="+value)
+	}
+	d.says(staged(failed, "bad"), "wave first: 1 target", "1 of 5 failed", "It was rolled back.")
+	for _, m := range webs {
+		if m.has("/srv/site/module") {
+			d.t.Errorf("%s did not wait for db", m.Name)
+		}
+	}
+	o := staged(0, "good")
+	rest := o.out
+	for _, text := range []string{"wave first: 1 target", "wave rest: 1 target", "wave first of stage 2: 1 target",
+		"wave rest of stage 2: 2 targets", "completed"} {
+		_, after, found := strings.Cut(rest, text)
+		if rest = after; !found {
+			d.t.Fatalf("%q is missing or too early:\n%s", text, o.out)
+		}
+	}
+	for _, m := range webs {
+		m.want("good", "cat", "/srv/site/module")
 	}
 }
