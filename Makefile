@@ -60,6 +60,9 @@ plainflags = -vet=off -ldflags=-w -toolexec="env $(lazily)"
 # slower. Do not exclude packages with generics or atomics: the linker shares such code.
 testflags = -race $(plainflags) -gcflags=modernc.org/sqlite/lib=-race=false -parallel 4
 
+# Tests of the hub that also run without the race detector, or only without it: see the files with the tag !race.
+unraced = '^(TestFullDisk|TestSimulatedHistories$$|TestAgentThatReportsWithoutEnd$$)'
+
 # These packages run without the race detector: those that test the source, the documents and the examples; those that
 # test the program, not its packages; and pure packages, which start no goroutine. TestPlainPackages checks the list.
 plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
@@ -85,7 +88,7 @@ test: setup
 		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 3 == $$third"); \
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
-	CGO_ENABLED=0 go test $(plainflags) -run '^TestFullDisk' ./internal/fleet/hub & full=$$!; \
+	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub & full=$$!; \
 	CGO_ENABLED=0 go test $(plainflags) -p 2 -parallel 4 -timeout 30m ./test/e2e \
 		$$(echo "$$all" | grep -vxF "$$raced"); failed=$$?; \
 	wait $$race || failed=1; wait $$full || failed=1; exit $$failed
@@ -97,6 +100,7 @@ campaigns: setup
 # the short set on.
 night: setup
 	FETTLE_LONG=1 GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e $(concurrent) ./...
+	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub
 	FETTLE_LONG=1 FETTLE_TEST_RELEASE=trixie GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e ./test/hosts
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.

@@ -57,7 +57,7 @@ type simulated struct {
 // Random failures of hubs, agents, stores and networks break no guarantee, and after all failures
 // have ended, every target has the configuration of the repository.
 func TestSimulatedHistories(t *testing.T) {
-	checks := "6"
+	checks := simulatedHistories
 	if os.Getenv("FETTLE_LONG") != "" {
 		checks = "2000"
 	}
