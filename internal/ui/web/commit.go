@@ -1,12 +1,16 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // commitData is the data of the page of a commit.
@@ -14,7 +18,22 @@ type commitData struct {
 	Commit, Subject, Branch string
 	Modules                 []committed
 	Rollouts                []document.Rollout // that the commit caused
+	// Waves are the waves of the newest of these rollouts, with examples of targets that got the change.
+	Waves []waveOfCommit
+	// Plan and Diff show the effect of the commit on the command line.
+	Plan, Diff string
 }
+
+// waveOfCommit is a wave of a rollout. A target of it can show the changes.
+type waveOfCommit struct {
+	Name     string
+	Examples []string // names
+	More     int      // number of further targets that got the change
+	Pending  int      // number of targets that did not get it
+}
+
+// maxExamples is the number of targets of a wave that a page names.
+const maxExamples = 5
 
 // committed is a module with the number of targets that have a commit of it.
 type committed struct {
@@ -53,7 +72,76 @@ func commitPage(v *visit) (*page, error) {
 			Detail: "cannot find the commit " + commit + " in an assignment, in an applied state or in a rollout",
 			Hint:   "See its effect before the push: fettle rollout plan " + commit}
 	}
+	d.Plan = commandOf("fettle", "rollout", "plan", d.Commit)
+	d.Diff = commandOf("fettle", "diff", d.Commit+"^", d.Commit, "--fleet")
+	if len(d.Rollouts) > 0 {
+		newest, err := get(v, route.Rollout(), route.RolloutID{Rollout: d.Rollouts[0].ID})
+		if err != nil {
+			return nil, err
+		}
+		d.Waves = wavesOf(newest)
+	}
 	slices.SortFunc(d.Modules, func(a, b committed) int { return strings.Compare(a.Module, b.Module) })
 	return &page{Title: "Commit " + short(d.Commit), Tab: "/modules", Template: "commit", Data: d,
 		Command: "fettle module list", Address: address(route.Modules(), route.None{})}, nil
+}
+
+// wavesOf returns the waves of a rollout with examples of targets.
+func wavesOf(r document.RolloutDetail) (out []waveOfCommit) {
+	at := map[string]int{}
+	for i, w := range r.Rollout.Waves {
+		at[w.Name] = i
+		out = append(out, waveOfCommit{Name: w.Name})
+	}
+	for _, t := range r.Targets {
+		i, ok := at[t.Wave]
+		switch got := slices.Contains([]string{"granted", "ready", "failed"}, t.State); {
+		case !ok:
+		case !got:
+			out[i].Pending++
+		case t.Name == "" || len(out[i].Examples) == maxExamples:
+			out[i].More++
+		default:
+			out[i].Examples = append(out[i].Examples, t.Name)
+		}
+	}
+	return out
+}
+
+// runOfCommitPage shows the run that applied a commit on the host of a target.
+func runOfCommitPage(v *visit) (*page, error) {
+	host, err := hostOf(v)
+	if err != nil {
+		return nil, err
+	}
+	commit := strings.ToLower(v.PathValue("commit"))
+	p := &page{Title: "Commit " + short(commit) + " on " + host.Name, Command: commandOf("fettle", "log", "-t", host.Name)}
+	return p, p.addRun(v, host, func(ctx context.Context, x *wire.Client) (int, error) {
+		runs, err := x.Runs(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if n, ok := runOfCommit(runs, commit); ok {
+			return n, nil
+		}
+		return 0, &document.Problem{Title: "No run of this commit", Status: http.StatusNotFound,
+			Detail: "cannot find the commit " + commit + " in the journal of " + host.Name,
+			Hint:   "List the runs: " + p.Command}
+	})
+}
+
+// runOfCommit returns the oldest successful run with a commit. If no run succeeded, it returns the newest run with the
+// commit. Later runs with the same commit repair drift, or apply other modules.
+func runOfCommit(runs []journal.RunInfo, commit string) (n int, ok bool) {
+	isOf := func(c string) bool { return len(commit) >= 7 && strings.HasPrefix(c, commit) }
+	for _, r := range runs { // the oldest run is first
+		rev := r.Header.Revision
+		if !isOf(rev.Commit) && !slices.ContainsFunc(rev.Parts, func(p repo.PartRevision) bool { return isOf(p.Commit) }) {
+			continue
+		}
+		if n, ok = r.Header.Run, true; r.Outcome == journal.Succeeded {
+			break
+		}
+	}
+	return n, ok
 }

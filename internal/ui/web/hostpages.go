@@ -7,6 +7,7 @@ func hostPages() map[string]pageFunc {
 		"/targets/{target}/runs":                 runsPage,
 		"/targets/{target}/runs/{run}":           runPage,
 		"/targets/{target}/runs/{run}/graph.svg": runGraph,
+		"/targets/{target}/commits/{commit}":     runOfCommitPage,
 		"/targets/{target}/list.svg":             listGraph,
 		"/targets/{target}/drift":                driftPage,
 		"/targets/{target}/rollback":             rollbackPage,

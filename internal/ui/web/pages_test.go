@@ -21,7 +21,7 @@ func paths() []string {
 	query := url.QueryEscape(fakehub.Attack)
 	return []string{"/", "/?by=" + query + "&select=" + query + "&state=failed",
 		"/targets/" + name, "/targets/" + name + "?explain=" + name, "/targets/" + name + "/runs",
-		"/targets/" + name + "/runs/7",
+		"/targets/" + name + "/runs/7", "/targets/" + name + "/commits/" + name,
 		"/targets/" + name + "/drift?compare=1", "/targets/" + name + "/rollback?to=3",
 		"/modules", "/modules/modules/web", "/commits/" + name,
 		"/rollouts",

@@ -48,26 +48,43 @@ func runPage(v *visit) (*page, error) {
 	if !ok {
 		return noPage(v)
 	}
-	d := runData{hostData: host, RollBack: v.May(access.Operate)}
-	command := commandOf("fettle", "show", "-t", d.Name, strconv.Itoa(n))
-	if d.RollBack { // a reader gets no differences of content
+	p := &page{Title: fmt.Sprintf("Run %d of %s", n, host.Name), Command: commandOfRun(v, host.Name, n)}
+	return p, p.addRun(v, host, func(context.Context, *wire.Client) (int, error) { return n, nil })
+}
+
+// commandOfRun shows a run on the command line. A reader gets no differences of content.
+func commandOfRun(v *visit, target string, n int) string {
+	command := commandOf("fettle", "show", "-t", target, strconv.Itoa(n))
+	if v.May(access.Operate) {
 		command += " --diff"
 	}
-	q := question{target: d.Name, command: command, changes: d.RollBack, within: answerWithin}
-	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
+	return command
+}
+
+// addRun adds the content of a page about one run. number finds the run.
+func (p *page) addRun(v *visit, host hostData, number func(context.Context, *wire.Client) (int, error)) error {
+	d := runData{hostData: host, RollBack: v.May(access.Operate)}
+	q := question{target: d.Name, command: p.Command, changes: d.RollBack, within: answerWithin}
+	err := ask(v, q, func(ctx context.Context, x *wire.Client) error {
+		n, err := number(ctx, x)
+		if err != nil {
+			return err
+		}
 		shown, err := showRun(ctx, x, d.Name, n)
 		if err == nil {
-			d.fill(shown, command)
+			p.Command = commandOfRun(v, d.Name, n)
+			d.fill(shown, p.Command)
 		}
 		return err
 	})
-	if p, ok := err.(*document.Problem); ok && p.Status == http.StatusNotFound {
-		return nil, p
+	if found, ok := err.(*document.Problem); ok && found.Status == http.StatusNotFound {
+		return found
 	}
 	if err := d.keepProblem(err); err != nil {
-		return nil, err
+		return err
 	}
-	return &page{Title: fmt.Sprintf("Run %d of %s", n, d.Name), Tab: "/", Template: "run", Data: d, Command: command}, nil
+	p.Tab, p.Template, p.Data = "/", "run", d
+	return nil
 }
 
 // showRun reads a run. If the host does not have it, the error is a problem with the status 404.
