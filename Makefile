@@ -67,7 +67,7 @@ unraced = '^(TestFullDisk|TestSimulatedHistories$$|TestAgentThatReportsWithoutEn
 # test the program, not its packages; and pure packages, which start no goroutine. TestPlainPackages checks the list.
 plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 	./test/bench ./test/campaign ./test/crash ./test/fire ./test/histories ./test/lock ./test/outside ./test/sample ./test/secrets \
-	./internal/compile ./internal/plan ./internal/step ./internal/catalog ./internal/kind/... \
+	./internal/compile ./internal/plan ./internal/step ./internal/fleetdiff ./internal/catalog ./internal/kind/... \
 	./internal/lang/syntax ./internal/lang/functions ./internal/lang/source ./internal/lang/query ./internal/lang/eval \
 	./internal/lang/incremental ./internal/lang/front/... \
 	./internal/graph ./internal/ui/listgraph ./internal/image ./internal/debver ./internal/semver ./internal/window ./internal/fleet/assign ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone ./internal/fleet/coordination \

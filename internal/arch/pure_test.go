@@ -12,6 +12,7 @@ import (
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount", "internal/window",
 	"internal/graph", "internal/ui/listgraph", "internal/image", "internal/debver", "internal/semver", "internal/step",
+	"internal/fleetdiff",
 	"internal/kind", "internal/kind/...", "internal/catalog",
 	"internal/lang/syntax", "internal/lang/format", "internal/lang/functions",
 	"internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/workspace"
@@ -17,7 +18,7 @@ type RolloutPlanDoc struct {
 	Plan   document.RolloutPlan `json:"plan"`
 	// Classes are the changes of the step lists since the present commit of the fleet. Targets with the same
 	// changes are one class.
-	Classes []repository.FleetDiff `json:"classes"`
+	Classes []fleetdiff.Diff `json:"classes"`
 	// NoClasses is the reason why the step lists could not be compared.
 	NoClasses string `json:"no_classes,omitempty"`
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -73,7 +73,7 @@ func writeClasses(b *strings.Builder, d RolloutPlanDoc) {
 	}
 }
 
-func classMarkdown(c repository.FleetDiff) string {
+func classMarkdown(c fleetdiff.Diff) string {
 	lines, more := c.Lines, ""
 	if len(lines) > mostLines {
 		lines, more = lines[:mostLines], fmt.Sprintf("… and %d more lines\n", len(c.Lines)-mostLines)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/fleetdiff"
 )
 
 // longPlan returns a plan with one rollout, and n classes of changes.
@@ -23,7 +23,7 @@ func longPlan(n int) RolloutPlanDoc {
 		StrategyChanges: []document.PlannedStrategyChange{{From: "careful", To: "at-once", Targets: []string{"web1"}}},
 		Waiting:         []document.PlannedTargets{{Reason: "no contact", Targets: []string{"web2"}}}}}
 	for i := range n {
-		d.Classes = append(d.Classes, repository.FleetDiff{Targets: []string{fmt.Sprintf("web%d", i)},
+		d.Classes = append(d.Classes, fleetdiff.Diff{Targets: []string{fmt.Sprintf("web%d", i)},
 			Lines: slices.Repeat([]string{"+MKDIR /srv/```" + strings.Repeat("ä", 30)}, 300)})
 	}
 	return d

@@ -12,9 +12,9 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
-	"fettle.dev/fettle/internal/ui/cli/repository"
 )
 
 // NewRolloutPlan builds the command rollout plan.
@@ -69,7 +69,7 @@ func rolloutPlan(ctx context.Context, s *cli.Session, ref string, markdown bool)
 	if err != nil {
 		return err
 	}
-	doc := RolloutPlanDoc{Format: "fettle.rolloutplan/1", Classes: []repository.FleetDiff{}}
+	doc := RolloutPlanDoc{Format: "fettle.rolloutplan/1", Classes: []fleetdiff.Diff{}}
 	if doc.Plan, err = client.Post(ctx, hub, route.PlanRollouts(), request); err != nil {
 		return err
 	}

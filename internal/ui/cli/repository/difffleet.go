@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/workspace"
@@ -22,26 +23,26 @@ func diffFleet(ctx context.Context, s *cli.Session, sides [2]*workspace.Source, 
 	if err != nil {
 		return err
 	}
-	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.seen, g.sorted()
+	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.Targets(), g.Sorted()
 	return showFleetDiff(s.Printer, doc)
 }
 
 // FleetChanges returns the differences of all targets of both sides, the largest first.
-func FleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) ([]FleetDiff, error) {
+func FleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) ([]fleetdiff.Diff, error) {
 	g, err := fleetChanges(ctx, s, sides)
 	if err != nil {
 		return nil, err
 	}
-	return g.sorted(), nil
+	return g.Sorted(), nil
 }
 
 // fleetChanges compares all targets of both sides.
-func fleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) (*fleetGroups, error) {
+func fleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Source) (*fleetdiff.Groups, error) {
 	in, err := s.Input(ctx, sides[1].Tree, "")
 	if err != nil {
 		return nil, err
 	}
-	g := &fleetGroups{byKey: map[string]*FleetDiff{}}
+	g := &fleetdiff.Groups{}
 	if s.App.Language.Diff == nil || !diffTogether(s.Printer, sides, in, g) {
 		err = diffApart(s, sides, in, g)
 	}
@@ -50,7 +51,7 @@ func fleetChanges(ctx context.Context, s *cli.Session, sides [2]*workspace.Sourc
 
 // diffTogether compares two revisions that are compiled at once. It returns false after an error; g
 // then contains the targets before the error.
-func diffTogether(s *cli.Printer, sides [2]*workspace.Source, in compile.Input, g *fleetGroups) bool {
+func diffTogether(s *cli.Printer, sides [2]*workspace.Source, in compile.Input, g *fleetdiff.Groups) bool {
 	names, wrong := s.App.Language.Names(sides[0].Tree, sides[1].Tree)
 	if wrong[0].HasErrors() || wrong[1].HasErrors() {
 		return false
@@ -60,7 +61,7 @@ func diffTogether(s *cli.Printer, sides [2]*workspace.Source, in compile.Input, 
 			return false
 		}
 		for _, d := range found {
-			g.add(d.Target, d.Changes)
+			g.Add(d.Target, d.Changes)
 		}
 	}
 	return true
@@ -89,7 +90,7 @@ const diffChunk = 50
 
 // diffApart compares the lists of each revision, for the targets that are not
 // gathered yet.
-func diffApart(s *cli.Session, sides [2]*workspace.Source, in compile.Input, g *fleetGroups) error {
+func diffApart(s *cli.Session, sides [2]*workspace.Source, in compile.Input, g *fleetdiff.Groups) error {
 	var names [2][]string
 	var err error
 	for i, side := range sides {
@@ -98,13 +99,13 @@ func diffApart(s *cli.Session, sides [2]*workspace.Source, in compile.Input, g *
 		}
 	}
 	targets := inEither(names)
-	for chunk := range slices.Chunk(targets[min(g.seen, len(targets)):], diffChunk) {
+	for chunk := range slices.Chunk(targets[min(g.Targets(), len(targets)):], diffChunk) {
 		lists, ds := bothLists(s.Printer, sides, in, chunk)
 		if err := ds.Err(); err != nil {
 			return err
 		}
 		for _, t := range chunk {
-			g.add(t.Target, step.Diff(lists[0][t.Target], lists[1][t.Target]))
+			g.Add(t.Target, step.Diff(lists[0][t.Target], lists[1][t.Target]))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package repository
 import (
 	"fmt"
 
+	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -10,11 +11,11 @@ import (
 // FleetDiffDoc is the difference of two revisions for many targets. A difference that several targets
 // share appears once.
 type FleetDiffDoc struct {
-	Format  string      `json:"format"` // fettle.fleetdiff/1
-	Old     string      `json:"old"`
-	New     string      `json:"new"`
-	Targets int         `json:"targets"` // that were compared
-	Groups  []FleetDiff `json:"groups"`  // the largest first
+	Format  string           `json:"format"` // fettle.fleetdiff/1
+	Old     string           `json:"old"`
+	New     string           `json:"new"`
+	Targets int              `json:"targets"` // that were compared
+	Groups  []fleetdiff.Diff `json:"groups"`  // the largest first
 	// Examples are compared for groups in which no target is declared, without a hub.
 	Examples []exampleTarget `json:"examples,omitempty"`
 }

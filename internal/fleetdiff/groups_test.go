@@ -1,4 +1,4 @@
-package repository
+package fleetdiff
 
 import (
 	"fmt"
@@ -23,15 +23,15 @@ func TestFleetGroups(t *testing.T) {
 		return l
 	}
 	copied := func(digit, path string) string { return "COPY sha256:" + strings.Repeat(digit, 64) + " " + path + "\n" }
-	g := fleetGroups{byKey: map[string]*FleetDiff{}}
+	g := Groups{}
 	for i, name := range []string{"a1", "a2", "a3"} {
 		d := fmt.Sprint(i)
-		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)),
+		g.Add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)),
 			list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all"))))
 	}
-	g.add("b", step.Diff(list("PKG xx\n"), list("PKG yy\n")))
-	g.add("c", step.Diff(list("PKG xx\n"), list("PKG xx\n")))
-	all := g.sorted()
+	g.Add("b", step.Diff(list("PKG xx\n"), list("PKG yy\n")))
+	g.Add("c", step.Diff(list("PKG xx\n"), list("PKG xx\n")))
+	all := g.Sorted()
 	if len(all) != 2 || strings.Join(all[0].Targets, " ") != "a1 a2 a3" || strings.Join(all[1].Targets, " ") != "b" {
 		t.Fatalf("%+v", all)
 	}
@@ -45,16 +45,16 @@ func TestFleetGroups(t *testing.T) {
 }
 
 // diffOf gathers the difference of each target, which comes to have its steps.
-func diffOf(t rapid.TB, lists map[string]string, names ...string) []FleetDiff {
-	g := fleetGroups{byKey: map[string]*FleetDiff{}}
+func diffOf(t rapid.TB, lists map[string]string, names ...string) []Diff {
+	g := Groups{}
 	for _, n := range names {
 		l, ds := step.Parse("list", []byte(lists[n]))
 		if ds.HasErrors() {
 			t.Fatal(ds)
 		}
-		g.add(n, step.Diff(nil, l))
+		g.Add(n, step.Diff(nil, l))
 	}
-	return g.sorted()
+	return g.Sorted()
 }
 
 // A directory that is called as a target is keeps its name: only a place at which each target

@@ -1,4 +1,4 @@
-package repository
+package fleetdiff
 
 import (
 	"math/bits"

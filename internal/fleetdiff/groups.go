@@ -1,4 +1,14 @@
-package repository
+// Package fleetdiff shows the difference of two revisions for very many targets: targets with the same difference form
+// one group. Lines that differ only in the name of the target are the same.
+//
+//	var g fleetdiff.Groups
+//	for _, t := range targets {
+//		g.Add(t.Name, step.Diff(old[t.Name], new[t.Name]))
+//	}
+//	for _, d := range g.Sorted() {
+//		fmt.Println(d.Targets, d.Lines)
+//	}
+package fleetdiff
 
 import (
 	"cmp"
@@ -8,27 +18,41 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// fleetGroups gathers differences that are the same.
-type fleetGroups struct {
-	byKey map[string]*FleetDiff
-	order []*FleetDiff
-	seen  int // targets, also targets without a difference
+// Diff is one difference with all targets that have it. In its lines, {target} replaces the name
+// of the target, and sha256:… a digest that differs between targets.
+type Diff struct {
+	Targets []string `json:"targets"`
+	Lines   []string `json:"lines"`
 }
 
-func (g *fleetGroups) add(target string, changes []step.Change) {
+// Groups gathers targets by their differences. The zero value is ready for use. It is not safe for concurrent use.
+type Groups struct {
+	byKey map[string]*Diff
+	order []*Diff
+	seen  int
+}
+
+// Add adds a target with the changes of its list. A target without changes only counts.
+func (g *Groups) Add(target string, changes []step.Change) {
 	g.seen++
 	text := withoutName(strings.TrimSuffix(step.FormatDiff(changes), "\n"), target)
 	if text == "" {
 		return // at most the order is another one
 	}
-	g.join(&FleetDiff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
+	g.join(&Diff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
 }
 
+// Targets returns the number of added targets, including targets without a difference.
+func (g *Groups) Targets() int { return g.seen }
+
 // join adds targets with a difference to the targets with the same difference.
-func (g *fleetGroups) join(more *FleetDiff) {
+func (g *Groups) join(more *Diff) {
 	key := maskDigests(strings.Join(more.Lines, "\n"))
 	d := g.byKey[key]
 	if d == nil {
+		if g.byKey == nil {
+			g.byKey = map[string]*Diff{}
+		}
 		g.byKey[key], g.order = more, append(g.order, more)
 		return
 	}
@@ -40,12 +64,12 @@ func (g *fleetGroups) join(more *FleetDiff) {
 	}
 }
 
-// sorted returns the differences, the largest first. A word that equals the name of a target counts as
+// Sorted returns the differences, the largest first. A word that equals the name of a target counts as
 // this name only if other targets have their names at the same place; otherwise it can be any word,
 // such as a directory, and is kept.
-func (g *fleetGroups) sorted() []FleetDiff {
+func (g *Groups) Sorted() []Diff {
 	count := g.countLines()
-	settled := &fleetGroups{byKey: map[string]*FleetDiff{}}
+	settled := &Groups{}
 	for _, d := range g.order {
 		if len(d.Targets) == 1 {
 			for i, line := range d.Lines {
@@ -54,7 +78,7 @@ func (g *fleetGroups) sorted() []FleetDiff {
 		}
 		settled.join(d)
 	}
-	out := []FleetDiff{}
+	out := []Diff{}
 	for _, d := range settled.order {
 		slices.Sort(d.Targets)
 		name := "{target}"
@@ -66,14 +90,14 @@ func (g *fleetGroups) sorted() []FleetDiff {
 		}
 		out = append(out, *d)
 	}
-	slices.SortFunc(out, func(a, b FleetDiff) int {
+	slices.SortFunc(out, func(a, b Diff) int {
 		return cmp.Or(cmp.Compare(len(b.Targets), len(a.Targets)), cmp.Compare(a.Targets[0], b.Targets[0]))
 	})
 	return out
 }
 
 // countLines counts the targets that have a line, in each way in which it may be read.
-func (g *fleetGroups) countLines() map[string]int {
+func (g *Groups) countLines() map[string]int {
 	count := map[string]int{}
 	for _, d := range g.order {
 		ways := map[string]bool{}
@@ -91,11 +115,4 @@ func (g *fleetGroups) countLines() map[string]int {
 		}
 	}
 	return count
-}
-
-// FleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
-// of the target, and sha256:… a digest that differs between targets.
-type FleetDiff struct {
-	Targets []string `json:"targets"`
-	Lines   []string `json:"lines"`
 }
