@@ -28,7 +28,7 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	bin := filepath.Join(t.TempDir(), "fettle-target")
-	if err := gobuild.Program(bin, "."); err != nil {
+	if err := gobuild.Program(bin, gobuild.Target); err != nil {
 		t.Fatal(err)
 	}
 	root := t.TempDir()

@@ -53,7 +53,7 @@ func hostile() map[string]struct{ text, says, at string } {
 // process that holds the repository stays small.
 func TestHostile(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	if err := gobuild.Program(bin, "."); err != nil {
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
 		t.Fatal(err)
 	}
 	for name, h := range hostile() {
@@ -69,7 +69,7 @@ func TestHostile(t *testing.T) {
 // A regular expression cannot blow up: the engine is linear.
 func TestRegex(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	if err := gobuild.Program(bin, "."); err != nil {
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
 		t.Fatal(err)
 	}
 	text := "file \"/x\" { content = replace(\"" + strings.Repeat("a", 10_000) + "\", \"/(a*)*(a*)*b/\", \"\") }\n"

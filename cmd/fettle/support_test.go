@@ -31,7 +31,7 @@ exec "migrate" {
 // TestSupportBundle plants secrets and finds none of them in the bundle.
 func TestSupportBundle(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	if err := gobuild.Program(bin, "."); err != nil { // static: it runs in an empty root too
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil { // static: it runs in an empty root too
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
