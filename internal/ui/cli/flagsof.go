@@ -95,7 +95,7 @@ func FlagsOf() map[string][]string {
 		"target pin":           join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
 		"job run": join(doc, target, readFlags(), []string{"rev", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
-		"hub run": nil, "ui": nil, "help": nil, "completion": nil, "man": nil,
+		"hub run": nil, "ui": join(CompileFlags(), target), "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
 		"serve-stdio": place, "watch-confirmation": place,
 	}

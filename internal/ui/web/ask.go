@@ -1,13 +1,16 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"time"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -27,6 +30,7 @@ type question struct {
 	command string // the same question on the command line
 	changes bool   // it needs the right to change the target
 	within  time.Duration
+	who     string // in an error; "" means the agent of the target
 }
 
 // ask opens the executor of a target, as the command line does, and calls f with it. The error is a *document.Problem
@@ -37,6 +41,9 @@ func ask(v *visit, q question, f func(context.Context, *wire.Client) error) erro
 		return err
 	}
 	defer leave()
+	if v.host != nil {
+		q.who = "This host"
+	}
 	ctx, cancel := context.WithTimeoutCause(v.Context(), q.within, errSlow)
 	defer cancel()
 	err = connect(ctx, v, q, f)
@@ -71,17 +78,18 @@ func (q question) problem(err error) error {
 		}
 		return nil
 	}
-	p := &document.Problem{Title: "The agent of " + q.target + " cannot answer", Status: http.StatusBadGateway,
+	who := cmp.Or(q.who, "The agent of "+q.target)
+	p := &document.Problem{Title: who + " cannot answer", Status: http.StatusBadGateway,
 		Detail: err.Error(), Hint: "Ask it on the command line: " + q.command}
 	if text, ok := hint.Of(err); ok {
 		p.Hint = text
 	}
 	switch {
 	case errors.Is(err, errSlow):
-		p.Title, p.Status = "The agent of "+q.target+" does not answer", http.StatusGatewayTimeout
+		p.Title, p.Status = who+" does not answer", http.StatusGatewayTimeout
 		p.Detail = fmt.Sprintf("cannot read from the host: no complete answer within %s", q.within)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, wire.ErrUnsigned):
-		p.Title, p.Status = "The host of "+q.target+" refuses this", http.StatusForbidden
+		p.Title, p.Status = cmp.Or(q.who, "The host of "+q.target)+" refuses this", http.StatusForbidden
 	case errors.Is(err, fs.ErrNotExist):
 		p.Status = http.StatusNotFound
 	}
@@ -94,6 +102,15 @@ type hostData struct {
 	document.TargetDetail
 	Name    string
 	Problem *document.Problem
+	host    *Host
+}
+
+// command returns a command line about the host of a target.
+func (d *hostData) command(verb string, rest ...string) string {
+	if d.host != nil {
+		return commandOf(slices.Concat([]string{"fettle", verb}, d.host.Flags, rest)...)
+	}
+	return commandOf(slices.Concat([]string{"fettle", verb, "-t", d.Name}, rest)...)
 }
 
 // hostOf reads the last known state of the target of a page.
@@ -102,7 +119,7 @@ func hostOf(v *visit) (hostData, error) {
 	if err != nil {
 		return hostData{}, err
 	}
-	return hostData{TargetDetail: d, Name: nameOf(d)}, nil
+	return hostData{TargetDetail: d, Name: nameOf(d), host: v.host}, nil
 }
 
 // nameOf returns the name of a target for addresses and commands.
@@ -120,4 +137,28 @@ func (d *hostData) keepProblem(err error) error {
 		return nil
 	}
 	return err
+}
+
+// refusal is a reason why something is not possible, with the next steps of the user.
+type refusal struct{ Why, Next string }
+
+// holds returns the reasons why a host must not be changed now, each with the next steps.
+func (d *hostData) holds(c executor.Condition) (out []refusal) {
+	if c.Locked != "" {
+		out = append(out, refusal{"Another process changes the host: " + c.Locked, "Wait until it has ended."})
+	}
+	if c.Unfinished > 0 {
+		out = append(out, refusal{
+			fmt.Sprintf("Run %d has not ended: it crashed, or another process continues it.", c.Unfinished),
+			d.command("recover")})
+	}
+	if c.Armed != nil {
+		out = append(out, refusal{
+			fmt.Sprintf("Run %d waits for its confirmation, and otherwise undoes itself.", c.Armed.Run),
+			d.command("confirm")})
+	}
+	if c.Frozen != nil {
+		out = append(out, refusal{"The host was frozen by " + c.Frozen.By + ": " + c.Frozen.Why, d.command("unfreeze")})
+	}
+	return out
 }

@@ -13,8 +13,11 @@ import (
 // changeFunc does what a form asks for. It returns the result for the user, and the page to show.
 type changeFunc func(*visit) (text, next string, err error)
 
-// changes returns the function of each form, by its pattern.
-func changes() map[string]changeFunc {
+// changes returns the function of each form of a site, by its pattern.
+func (s *Site) changes() map[string]changeFunc {
+	if s.Host != nil {
+		return changesOfHost()
+	}
 	return map[string]changeFunc{
 		"/rollouts/{rollout}/order":    orderRollout,
 		"/rollouts/{rollout}/approval": approveRollout,
@@ -126,4 +129,9 @@ func approveAlarm(v *visit) (string, string, error) {
 	done, err := client.Post(v.Context(), v.client, route.ApproveAlarm(),
 		document.ApprovalRequest{Digest: v.PostForm.Get("digest")})
 	return done.Text, "/inbox", err
+}
+
+// changesOfHost returns the function of each form, for a site without a hub.
+func changesOfHost() map[string]changeFunc {
+	return map[string]changeFunc{"/targets/{target}/rollback": rollBack, "/targets/{target}/apply": applyPlan}
 }

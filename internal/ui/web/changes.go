@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
@@ -147,4 +148,14 @@ func (l changeList) failed() (out []change) {
 		}
 	}
 	return out
+}
+
+// tookText returns a duration with a precision for users.
+func tookText(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+		if d >= 10*unit {
+			return duration.Text(d.Truncate(unit))
+		}
+	}
+	return duration.Text(max(0, d).Truncate(time.Millisecond))
 }

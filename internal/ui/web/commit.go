@@ -115,7 +115,7 @@ func runOfCommitPage(v *visit) (*page, error) {
 		return nil, err
 	}
 	commit := strings.ToLower(v.PathValue("commit"))
-	p := &page{Title: "Commit " + short(commit) + " on " + host.Name, Command: commandOf("fettle", "log", "-t", host.Name)}
+	p := &page{Title: "Commit " + short(commit) + " on " + host.Name, Command: host.command("log")}
 	return p, p.addRun(v, host, func(ctx context.Context, x *wire.Client) (int, error) {
 		runs, err := x.Runs(ctx)
 		if err != nil {

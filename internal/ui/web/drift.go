@@ -36,7 +36,10 @@ func driftPage(v *visit) (*page, error) {
 	}
 	d := driftData{hostData: host, Contents: v.May(access.Operate)}
 	d.Repair = commandOf("fettle", "job", "apply", "-t", d.Name)
-	command := commandOf("fettle", "drift", "-t", d.Name)
+	if v.host != nil {
+		d.Repair = d.command("apply")
+	}
+	command := d.command("drift")
 	if d.Seen, err = lastDrift(v, d.Target.ID); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func functions() template.FuncMap {
 		"text":    func(v any) string { return fmt.Sprint(v) },
 		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
 		"membersOf": membersOf, "readyOf": readyOf,
-		"tabs":       func(name, here string) hostTabs { return hostTabs{name, here} },
+		"tabs":       func(name, here string, alone bool) hostTabs { return hostTabs{name, here, alone} },
 		"unanswered": newUnanswered, "bounded": bounded,
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },
@@ -136,4 +136,21 @@ func withParameter(path, name string, value any) string {
 		q.Del(name)
 	}
 	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+}
+
+// hostTabs are the links between the pages of a target.
+type hostTabs struct {
+	Name, Here string
+	Alone      bool // there is no hub
+}
+
+// unansweredData explains why a page has no data of the host.
+type unansweredData struct {
+	Now     time.Time
+	Problem *document.Problem
+	Target  document.Target
+}
+
+func newUnanswered(now time.Time, p *document.Problem, t document.Target) unansweredData {
+	return unansweredData{now, p, t}
 }

@@ -69,11 +69,11 @@ func runGraph(v *visit) (*page, error) {
 	if !ok {
 		return noPage(v)
 	}
-	q := question{target: host.Name, command: commandOf("fettle", "show", "-t", host.Name, strconv.Itoa(n)),
+	q := question{target: host.Name, command: host.command("show", strconv.Itoa(n)),
 		within: answerWithin}
 	p := &page{}
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
-		shown, err := showRun(ctx, x, host.Name, n)
+		shown, err := showRun(ctx, x, &host, n)
 		if err == nil {
 			p.Picture = graphOfRun(host.Name, shown.Shown)
 		}
@@ -93,7 +93,7 @@ func listGraph(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := question{target: host.Name, command: commandOf("fettle", "log", "-t", host.Name), within: answerWithin}
+	q := question{target: host.Name, command: host.command("log"), within: answerWithin}
 	p := &page{}
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) (err error) {
 		p.Picture, err = pictureOfList(ctx, x, host.Name)

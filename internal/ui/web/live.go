@@ -62,7 +62,7 @@ func (s *Site) pageAt(r *http.Request, at *url.URL) (pageFunc, *http.Request) {
 	q := r.Clone(r.Context())
 	q.URL, q.RequestURI, q.Method = at, at.RequestURI(), http.MethodGet
 	_, pattern := s.mux.Handler(q)
-	f := pages()[strings.TrimPrefix(pattern, "GET ")]
+	f := s.pages[strings.TrimPrefix(pattern, "GET ")]
 	if f == nil {
 		return nil, nil
 	}

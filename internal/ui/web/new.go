@@ -8,18 +8,23 @@ import (
 
 // New returns a Site.
 func New(c Config) *Site {
-	s := &Site{Config: c, mux: http.NewServeMux(), shared: newSharedPages()}
+	s := &Site{Config: c, mux: http.NewServeMux(), runs: &hostRuns{}, shared: newSharedPages()}
 	s.Refresh = cmp.Or(s.Refresh, 3*time.Second)
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	for path, read := range pages() {
+	asking := hostPages()
+	if s.pages = pages(); s.Host != nil {
+		s.pages, s.Changed = pagesOfHost(), s.runs.changed
+		asking["/targets/{target}/plan"] = planPage
+	}
+	for path, read := range s.pages {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, read) })
 	}
-	for path, read := range hostPages() {
+	for path, read := range asking {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, still(read)) })
 	}
-	for path, do := range changes() {
+	for path, do := range s.changes() {
 		s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.change(w, r, do) })
 	}
 	s.mux.HandleFunc("GET /assets/{digest}/{file}", serveAsset)
@@ -27,4 +32,56 @@ func New(c Config) *Site {
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, noPage) })
 	s.handler = http.NewCrossOriginProtection().Handler(secured(s.mux))
 	return s
+}
+
+// pages returns the function of each page, by its pattern.
+func pages() map[string]pageFunc {
+	return map[string]pageFunc{
+		"/{$}":                 fleetPage,
+		"/targets/{target}":    targetPage,
+		"/commits/{commit}":    commitPage,
+		"/modules":             modulesPage,
+		"/modules/{module...}": modulePage,
+		"/rollouts":            rolloutsPage,
+		"/rollouts/{rollout}":  rolloutPage,
+		"/inbox":               inboxPage,
+		"/jobs":                jobsPage,
+		"/jobs/{job}":          jobPage,
+		"/events":              eventsPage,
+		"/history":             historyPage,
+		"/hubs":                hubsPage,
+		"/audit":               auditPage,
+		"/search":              searchPage,
+	}
+}
+
+// pagesOfHost returns the function of each page that updates itself, for a site without a hub.
+func pagesOfHost() map[string]pageFunc {
+	return map[string]pageFunc{"/{$}": overviewPage, "/targets/{target}": overviewPage,
+		"/targets/{target}/progress": progressPage}
+}
+
+// hostPages returns the function of each page that asks the agent of a target, by its pattern. Such a page does not
+// update itself, because each update would ask the agent again.
+func hostPages() map[string]pageFunc {
+	return map[string]pageFunc{
+		"/targets/{target}/runs":                 runsPage,
+		"/targets/{target}/runs/{run}":           runPage,
+		"/targets/{target}/runs/{run}/graph.svg": runGraph,
+		"/targets/{target}/commits/{commit}":     runOfCommitPage,
+		"/targets/{target}/list.svg":             listGraph,
+		"/targets/{target}/drift":                driftPage,
+		"/targets/{target}/rollback":             rollbackPage,
+	}
+}
+
+// still returns the function of a page that does not update itself.
+func still(f pageFunc) pageFunc {
+	return func(v *visit) (*page, error) {
+		p, err := f(v)
+		if p != nil {
+			p.Still = true
+		}
+		return p, err
+	}
 }

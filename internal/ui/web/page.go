@@ -24,6 +24,8 @@ type visit struct {
 	user   document.CurrentUser
 	now    time.Time
 	asks   *asks // that are open at the same time
+	host   *Host // of a site without a hub, or nil
+	runs   *hostRuns
 }
 
 // page is the content of a page.
@@ -51,6 +53,7 @@ type shown struct {
 	Path    string // with the query
 	SignOut string
 	Flash   string
+	Host    *Host
 }
 
 // May reports whether the user has a right.
@@ -58,6 +61,9 @@ func (v *visit) May(r access.Right) bool { return may(v.user, r) }
 
 // May reports whether the user has a right.
 func (s shown) May(right string) bool { return may(s.User, access.Right(right)) }
+
+// Alone reports whether the page is of a site without a hub.
+func (s shown) Alone() bool { return s.Host != nil }
 
 func may(u document.CurrentUser, r access.Right) bool { return slices.Contains(u.Rights, string(r)) }
 

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"sync"
 	"unicode"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 //go:embed templates
@@ -61,7 +64,7 @@ func (s *Site) render(part string, v *visit, p *page, flash string) ([]byte, err
 	}
 	var b bytes.Buffer
 	err := t.ExecuteTemplate(&b, part, shown{page: p, User: v.user, Now: v.now, Path: v.URL.RequestURI(),
-		SignOut: s.SignOut, Flash: flash})
+		SignOut: s.SignOut, Flash: flash, Host: s.Host})
 	return visible(b.Bytes()), err
 }
 
@@ -77,4 +80,29 @@ func visible(page []byte) []byte {
 		}
 		return r
 	}, page)
+}
+
+// open returns the visit of a request.
+func (s *Site) open(r *http.Request) (*visit, error) {
+	v := &visit{Request: r, now: s.Now(), asks: &s.asks, host: s.Host, runs: s.runs}
+	var err error
+	if v.client, err = s.Client(r); err != nil {
+		return v, err
+	}
+	v.user, err = client.Get(r.Context(), v.client, route.WhoAmI())
+	return v, err
+}
+
+// read reads a page. An error becomes a page that describes it.
+func (s *Site) read(r *http.Request, f pageFunc) (*visit, *page, int) {
+	v, err := s.open(r)
+	var p *page
+	if err == nil {
+		p, err = f(v)
+	}
+	if err == nil {
+		return v, p, http.StatusOK
+	}
+	problem := problemOf(err)
+	return v, &page{Title: problem.Title, Template: "problem", Problem: problem}, problem.Status
 }

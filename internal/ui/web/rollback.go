@@ -25,9 +25,6 @@ type rollbackData struct {
 	changeList
 }
 
-// refusal is a reason why something is not possible, with the next steps of the user.
-type refusal struct{ Why, Next string }
-
 // rollbackPage shows the plan of a rollback, which changes nothing.
 func rollbackPage(v *visit) (*page, error) {
 	host, err := hostOf(v)
@@ -65,35 +62,28 @@ func (d *rollbackData) question(v *visit, to string) (question, error) {
 	if err != nil || n < 0 {
 		return question{}, &document.Problem{Title: "The run is wrong", Status: http.StatusBadRequest,
 			Detail: fmt.Sprintf("cannot roll back to %.40q: it must be the number of a run, or 0 for the origin", to),
-			Hint:   "List the runs: " + commandOf("fettle", "log", "-t", d.Name)}
+			Hint:   "List the runs: " + d.command("log")}
 	}
 	d.To = n
-	return question{target: d.Name, command: commandOf("fettle", "rollback", "-t", d.Name, strconv.Itoa(n)),
+	return question{target: d.Name, command: d.command("rollback", strconv.Itoa(n)),
 		changes: true, within: planWithin}, nil
 }
 
 // fill sets the data of the answer.
 func (d *rollbackData) fill(p *plan.Plan, c executor.Condition, kept *wire.Kept, command string) {
 	d.changeList, d.Digest, d.Empty, d.Notes = listChanges(p, command), p.Digest(), p.Empty(), p.Notes
+	d.Refused = d.holds(c)
 	refuse := func(is bool, why, next string) {
 		if is {
 			d.Refused = append(d.Refused, refusal{why, next})
 		}
 	}
-	refuse(c.Locked != "", "Another process changes the host: "+c.Locked, "Wait until it has ended.")
-	refuse(c.Unfinished > 0,
-		fmt.Sprintf("Run %d has not ended: it crashed, or another process continues it.", c.Unfinished),
-		commandOf("fettle", "recover", "-t", d.Name))
-	if c.Armed != nil {
-		refuse(true, fmt.Sprintf("Run %d waits for its confirmation, and otherwise undoes itself.", c.Armed.Run),
-			commandOf("fettle", "confirm", "-t", d.Name))
+	stop, how := "The agent would undo the rollback immediately. Freeze the target first, or pin it to the commit.",
+		commandOf("fettle", "target", "freeze", d.Name)
+	if d.host != nil {
+		stop, how = "The agent would undo the rollback immediately. Stop it first.", "systemctl stop fettle-agent"
 	}
-	if c.Frozen != nil {
-		refuse(true, "The host was frozen by "+c.Frozen.By+": "+c.Frozen.Why, commandOf("fettle", "unfreeze", "-t", d.Name))
-	}
-	refuse(kept.Undoes(p),
-		"The agent would undo the rollback immediately. Freeze the target first, or pin it to the commit.",
-		commandOf("fettle", "target", "freeze", d.Name))
+	refuse(kept.Undoes(p), stop, how)
 	refuse(len(p.Irreversible()) > 0, "Some changes cannot be undone. With --cross-irreversible, their effects stay.",
 		command+" --cross-irreversible")
 }

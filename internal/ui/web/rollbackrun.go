@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/plan"
 )
 
 // runWithin is the time that a page waits for the end of a run.
@@ -30,6 +31,9 @@ func rollBack(v *visit) (text, next string, err error) {
 	}
 	q.within = planWithin + runWithin
 	o := executor.Options{User: v.user.Name, Command: q.command}
+	if v.host != nil {
+		return "", progressOf(d.Name), d.follow(v, q, o)
+	}
 	var e *ended
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
 		e, err = d.start(ctx, x, v.PostForm.Get("plan"), o)
@@ -51,16 +55,8 @@ type ended struct {
 // start plans again, starts the rollback and waits for its end. It returns nil if the rollback continues.
 func (d *rollbackData) start(ctx context.Context, x *wire.Client, digest string, o executor.Options) (*ended, error) {
 	r := executor.RollbackRequest{To: d.To}
-	p, err := x.PlanRollback(ctx, r)
+	p, err := d.check(ctx, x, digest, o.Command)
 	if err != nil {
-		return nil, err
-	}
-	c, err := x.Condition(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.fill(p, c, x.Hello().Kept, o.Command)
-	if err := d.refused(digest); err != nil {
 		return nil, err
 	}
 	done := make(chan *ended, 1)
@@ -78,6 +74,34 @@ func (d *rollbackData) start(ctx context.Context, x *wire.Client, digest string,
 	case <-time.After(runWithin):
 		return nil, nil
 	}
+}
+
+// check plans again. It returns an error if the rollback is not possible now, or has another plan than the user saw.
+func (d *rollbackData) check(ctx context.Context, x *wire.Client, digest, command string) (*plan.Plan, error) {
+	p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: d.To})
+	if err != nil {
+		return nil, err
+	}
+	c, err := x.Condition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.fill(p, c, x.Hello().Kept, command)
+	return p, d.refused(digest)
+}
+
+// follow starts the rollback on a host without a hub, where a page follows it.
+func (d *rollbackData) follow(v *visit, q question, o executor.Options) error {
+	digest := v.PostForm.Get("plan")
+	title := "Roll back to " + runName(d.To)
+	return startRun(v, q, title, func(ctx context.Context, x *wire.Client, r *hostRun) (*executor.Report, error) {
+		p, err := d.check(ctx, x, digest, o.Command)
+		if err != nil {
+			return nil, err
+		}
+		r.begin(d.changeList)
+		return x.Rollback(ctx, executor.RollbackRequest{To: d.To}, p, o, r.show)
+	})
 }
 
 // refused returns an error if the rollback is not possible now, or has another plan than the user saw.

@@ -48,13 +48,13 @@ func runPage(v *visit) (*page, error) {
 	if !ok {
 		return noPage(v)
 	}
-	p := &page{Title: fmt.Sprintf("Run %d of %s", n, host.Name), Command: commandOfRun(v, host.Name, n)}
+	p := &page{Title: fmt.Sprintf("Run %d of %s", n, host.Name), Command: commandOfRun(v, &host, n)}
 	return p, p.addRun(v, host, func(context.Context, *wire.Client) (int, error) { return n, nil })
 }
 
 // commandOfRun shows a run on the command line. A reader gets no differences of content.
-func commandOfRun(v *visit, target string, n int) string {
-	command := commandOf("fettle", "show", "-t", target, strconv.Itoa(n))
+func commandOfRun(v *visit, of *hostData, n int) string {
+	command := of.command("show", strconv.Itoa(n))
 	if v.May(access.Operate) {
 		command += " --diff"
 	}
@@ -70,9 +70,9 @@ func (p *page) addRun(v *visit, host hostData, number func(context.Context, *wir
 		if err != nil {
 			return err
 		}
-		shown, err := showRun(ctx, x, d.Name, n)
+		shown, err := showRun(ctx, x, &d.hostData, n)
 		if err == nil {
-			p.Command = commandOfRun(v, d.Name, n)
+			p.Command = commandOfRun(v, &d.hostData, n)
 			d.fill(shown, p.Command)
 		}
 		return err
@@ -88,7 +88,7 @@ func (p *page) addRun(v *visit, host hostData, number func(context.Context, *wir
 }
 
 // showRun reads a run. If the host does not have it, the error is a problem with the status 404.
-func showRun(ctx context.Context, x *wire.Client, name string, n int) (d executor.RunDetails, err error) {
+func showRun(ctx context.Context, x *wire.Client, of *hostData, n int) (d executor.RunDetails, err error) {
 	if d, err = x.RunDetails(ctx, n, true); err == nil {
 		return d, nil
 	}
@@ -100,8 +100,8 @@ func showRun(ctx context.Context, x *wire.Client, name string, n int) (d executo
 		return d, err
 	}
 	return d, &document.Problem{Title: "There is no such run", Status: http.StatusNotFound,
-		Detail: fmt.Sprintf("cannot find run %d in the journal of %s: it never existed, or its data was removed", n, name),
-		Hint:   "List the runs: " + commandOf("fettle", "log", "-t", name)}
+		Detail: fmt.Sprintf("cannot find run %d in the journal of %s: it never existed, or its data was removed", n, of.Name),
+		Hint:   "List the runs: " + of.command("log")}
 }
 
 // fill sets the data of the answer.

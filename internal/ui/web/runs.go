@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
@@ -37,7 +36,7 @@ func runsPage(v *visit) (*page, error) {
 		return nil, err
 	}
 	d := runsData{hostData: host}
-	command := commandOf("fettle", "log", "-t", d.Name)
+	command := d.command("log")
 	q := question{target: d.Name, command: command, within: answerWithin}
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
 		all, err := x.Runs(ctx)
@@ -116,16 +115,6 @@ func (r run) Author() string {
 func (r run) By() string {
 	return strings.Join(slices.DeleteFunc([]string{r.Header.User, r.Header.From}, func(s string) bool { return s == "" }),
 		", from ")
-}
-
-// tookText returns a duration with a precision for users.
-func tookText(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		if d >= 10*unit {
-			return duration.Text(d.Truncate(unit))
-		}
-	}
-	return duration.Text(max(0, d).Truncate(time.Millisecond))
 }
 
 // isRun returns a function that reports whether a run has a number.

@@ -12,14 +12,19 @@ import (
 	"fettle.dev/fettle/internal/hint"
 )
 
-// ServeLocal serves the pages for a client at a port of the loopback address, until ctx ends. Port 0 is any unused
-// port. It calls ready with the address for the browser.
-func ServeLocal(ctx context.Context, c *client.Client, port int, ready func(address string)) error {
+// Always returns a client for each request.
+func Always(c *client.Client) func(*http.Request) (*client.Client, error) {
+	return func(*http.Request) (*client.Client, error) { return c, nil }
+}
+
+// ServeLocal serves pages at a port of the loopback address, until ctx ends. Port 0 is any unused port. It calls ready
+// with the address for the browser. At its end, a run that the pages of a host started stops after its present step.
+func ServeLocal(ctx context.Context, c Config, port int, ready func(address string)) error {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
 	if err != nil {
 		return hint.With(fmt.Errorf("cannot serve pages on this machine: %w", err), "Use any unused port: fettle ui")
 	}
-	site := New(Config{Client: func(*http.Request) (*client.Client, error) { return c, nil }})
+	site := New(c)
 	local := NewLocal(site, l.Addr().String())
 	server := &http.Server{Handler: local, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
@@ -33,6 +38,7 @@ func ServeLocal(ctx context.Context, c *client.Client, port int, ready func(addr
 	case <-ctx.Done():
 	}
 	err = server.Close() // a shutdown would wait for the streams of open pages
+	site.runs.stop()
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}

@@ -20,7 +20,8 @@ func TestServeLocal(t *testing.T) {
 	defer stop()
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- web.ServeLocal(ctx, fakehub.Serve(t, fakehub.Large{N: 3}), 0, func(address string) { ready <- address })
+		c := web.Config{Client: web.Always(fakehub.Serve(t, fakehub.Large{N: 3}))}
+		ended <- web.ServeLocal(ctx, c, 0, func(address string) { ready <- address })
 	}()
 	at, err := url.Parse(<-ready)
 	if err != nil || at.Hostname() != "127.0.0.1" {

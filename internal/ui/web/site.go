@@ -23,15 +23,19 @@ type Config struct {
 	// Unauthenticated answers requests for pages that the hub does not authenticate; nil means that a page describes
 	// the problem.
 	Unauthenticated http.HandlerFunc
+	// Host is the machine of pages without a hub; nil means that the pages show a fleet.
+	Host *Host
 }
 
 // Site serves the pages of a fleet. It is safe for concurrent use.
 type Site struct {
 	Config
 	mux     *http.ServeMux
+	pages   map[string]pageFunc // that update themselves, by their pattern
 	handler http.Handler
 	shared  *sharedPages
 	asks    asks
+	runs    *hostRuns
 }
 
 // ServeHTTP answers with a page, a part of it, or a file.

@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
@@ -56,4 +58,26 @@ func ServedBy(ctx context.Context, s *cli.Printer, m cli.Machine, from string) w
 		Machine: m, Version: s.App.Version, User: s.User(), From: from, Now: s.App.Now,
 		Hostname: s.App.Hostname, Open: s.App.OpenExecutor, Facts: s.App.Facts, Beside: s.App.Beside,
 	}.Served(ctx)
+}
+
+// RequestHere compiles the repository for this host, with the options of fettle apply without flags. If there is no
+// error, the caller calls closing at the end.
+func RequestHere(ctx context.Context, s *cli.Session) (r executor.Request, o executor.Options, closing func(),
+	err error) {
+	r, closing, err = s.Request(ctx, true)
+	if err != nil {
+		return r, o, nil, err
+	}
+	if s.Remote != nil {
+		closing()
+		return r, o, nil, cli.Refuse("See its plan: fettle plan -t "+r.Target,
+			fmt.Sprintf("cannot plan for this host: the target %s is another host", r.Target))
+	}
+	f := RunFlags{}
+	o = executor.Options{OnFailure: "stop", OnCrash: "undo", Version: s.App.Version}
+	r.Repair = r.Policy.Drift != "report"
+	if o, err = lockOut(s, f, f.withPolicy(o, r.Policy), r.Policy); err != nil {
+		closing()
+	}
+	return r, o, closing, err
 }

@@ -69,5 +69,8 @@ func LoginOf(s *cli.Printer) (client.Login, error) {
 	return l, nil
 }
 
+// Reachable reports whether the user has a login at a hub, or a hub runs on this machine.
+func Reachable(s *cli.Printer) bool { return LoggedIn(s) || cli.FileExists(socketOfHub(s)) }
+
 // LoggedIn reports whether the user has a login at a hub.
 func LoggedIn(s *cli.Printer) bool { return LoginFile(s) != "" && cli.FileExists(LoginFile(s)) }

@@ -1,4 +1,4 @@
-// Package pages has the command ui, which shows the fleet in a browser.
+// Package pages has the command ui, which shows the fleet or this host in a browser.
 //
 //	command := pages.New(session)
 package pages
@@ -17,39 +17,61 @@ import (
 
 // New builds the command ui.
 func New(s *cli.Session) *cobra.Command {
-	port := 0
+	port, onHost := 0, false
 	c := &cobra.Command{
 		Use:   "ui",
-		Short: "Show the fleet in a browser",
+		Short: "Show the fleet, or this host, in a browser",
 		Long: `Serves pages that show the fleet in a browser on this machine: its targets,
 modules, rollouts, alarms, jobs, events, hubs and the audit log. It prints their
 address, and serves them until you stop it.
 
-The pages use your login to the hub, and have your rights: they can show and
-change nothing that fettle cannot. Only this machine can open them. The address
-contains a code that works once, so that other users of this machine cannot use
-your login. On another machine, forward the port: ssh -L 7480:127.0.0.1:7480.`,
-		Example: "  fettle ui\n  fettle ui --port 7480",
+Without a login to a hub, or with --host, the pages show this host: its runs and
+their changes, its drift, the plan of the repository in this directory, and
+rollbacks. They can apply the plan, and show the progress. The command needs the
+rights of fettle apply, so use sudo. When you stop it during a run, the run stops
+after its present step.
+
+The pages of a fleet use your login to the hub, and have your rights: they can
+show and change nothing that fettle cannot. Only this machine can open them. The
+address contains a code that works once, so that other users of this machine
+cannot use the pages. On another machine, forward the port:
+ssh -L 7480:127.0.0.1:7480.`,
+		Example: "  fettle ui\n  fettle ui --port 7480\n  sudo fettle ui --host",
 		Args:    cli.Args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), s, port) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if port > 65535 {
+				return cli.Misused(cli.Refuse("Use a port from 1024 to 65535", "cannot use --port: the largest port is 65535"))
+			}
+			config, err := site(c, s, onHost || !hubclient.Reachable(s.Printer))
+			if err != nil {
+				return err
+			}
+			return serve(c.Context(), s, config, port)
+		},
 	}
 	cli.NumberVar(c.Flags(), &port, "port", 0, 0, "the `PORT` of the loopback address; 0 is any unused port")
+	c.Flags().BoolVar(&onHost, "host", false, "show this host, without a hub")
 	return c
 }
 
-// serve serves the pages until ctx ends.
-func serve(ctx context.Context, s *cli.Session, port int) error {
-	if port > 65535 {
-		return cli.Misused(cli.Refuse("Use a port from 1024 to 65535", "cannot use --port: the largest port is 65535"))
+// site returns the pages of this host, or of the fleet.
+func site(c *cobra.Command, s *cli.Session, onHost bool) (web.Config, error) {
+	if onHost {
+		return hostSite(c, s)
+	}
+	if err := cli.AllowOnly(c, "of a fleet"); err != nil {
+		return web.Config{}, err
 	}
 	hub, err := hubclient.HubOf(s.Printer)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = client.Get(c.Context(), hub, route.WhoAmI())
 	}
-	if _, err := client.Get(ctx, hub, route.WhoAmI()); err != nil {
-		return err
-	}
-	return web.ServeLocal(ctx, hub, port, func(address string) {
+	return web.Config{Client: web.Always(hub)}, err
+}
+
+// serve serves the pages until ctx ends.
+func serve(ctx context.Context, s *cli.Session, config web.Config, port int) error {
+	return web.ServeLocal(ctx, config, port, func(address string) {
 		s.Printf("Open this address in a browser on this machine. It works once:\n\n  %s\n\n", address)
 		s.Printf("Ctrl-C ends the pages.\n")
 	})

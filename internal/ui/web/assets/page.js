@@ -81,7 +81,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    if (event.key === "/") { event.preventDefault(); document.querySelector(".find input").focus(); }
+    if (event.key === "/") { event.preventDefault(); const find = document.querySelector(".find input"); if (find) find.focus(); }
     if (event.key === "c") { const same = document.getElementById("same"); if (same) { same.open = !same.open; same.scrollIntoView(); } }
   });
 })();
