@@ -44,17 +44,23 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mainPart returns the main part of a page, and the time for which it counts as new. Requests of a user with the same
-// rights share it.
+// mainPart returns the main part of a page, and the time for which it counts as new. Users with the same rights share
+// it. They do not share the description of a problem, which can be about one user.
 func (s *Site) mainPart(r *http.Request, f pageFunc) ([]byte, time.Duration, error) {
 	v, err := s.open(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.shared.read(shareKey(v), func() ([]byte, error) {
+	failed := false
+	text, rest, err := s.shared.read(shareKey(v), func() ([]byte, error) {
 		v, p, _ := s.read(r, f)
+		failed = p.Problem != nil
 		return s.render("main", v, p, "")
 	})
+	if failed {
+		s.shared.forget(shareKey(v))
+	}
+	return text, rest, err
 }
 
 // pageAt returns the function of a page, and a request for it with the credentials of r.

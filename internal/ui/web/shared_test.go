@@ -2,13 +2,17 @@ package web
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// TestSharedPages: a page is rendered again only after 20 times the duration of its last rendering. Other users have
-// their own pages.
+// TestSharedPages: a page is rendered again only after 20 times the duration of its last rendering. A further page that
+// is as slow makes it 24 times.
 func TestSharedPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, rendered := newSharedPages(), 0
@@ -29,7 +33,8 @@ func TestSharedPages(t *testing.T) {
 			key, want string
 		}{
 			{0, "ann /", "1"}, {0, "ann /", "1"}, {0, "joe /", "2"}, {1799 * time.Millisecond, "ann /", "1"},
-			{101 * time.Millisecond, "ann /", "3"}, {0, "ann /", "3"}, {0, "joe /", "4"},
+			{101 * time.Millisecond, "ann /", "3"}, {0, "ann /", "3"}, {0, "joe /", "2"},
+			{400 * time.Millisecond, "joe /", "4"},
 		} {
 			time.Sleep(step.wait)
 			if got := read(step.key); got != step.want {
@@ -37,6 +42,59 @@ func TestSharedPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestManySharedPages: a hundred different open pages together use at most the part of a CPU that they may use. Pages
+// that are closed no longer count.
+func TestManySharedPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newSharedPages()
+		const took, during = 10 * time.Millisecond, 5 * time.Minute
+		busy, rendered := time.Duration(0), 0
+		rest := func(page int) time.Duration {
+			_, rest, err := p.read(fmt.Sprint("page ", page), func() ([]byte, error) {
+				time.Sleep(took)
+				rendered++
+				busy += took
+				return []byte("text"), nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rest
+		}
+		for began := time.Now(); time.Since(began) < during; time.Sleep(100 * time.Millisecond) {
+			for page := range 100 {
+				rest(page)
+			}
+		}
+		if most := during/allFactor + 2*100*took; busy > most || rendered < 1000 {
+			t.Errorf("they use %s of %s, in %d renderings", busy, during, rendered)
+		}
+		time.Sleep(3 * mostRest)
+		if got := rest(1); got != restFactor*took {
+			t.Errorf("a page alone rests for %s", got)
+		}
+	})
+}
+
+// TestShareKey: users with the same rights share a page, except users who can approve.
+func TestShareKey(t *testing.T) {
+	key := func(name, path string, rights ...string) string {
+		return shareKey(&visit{Request: httptest.NewRequest(http.MethodGet, path, nil),
+			user: document.CurrentUser{Name: name, Rights: rights}})
+	}
+	if key("ann", "/", "read") != key("joe", "/", "read") {
+		t.Error("readers do not share a page")
+	}
+	seen := map[string]bool{}
+	for _, k := range []string{key("ann", "/", "read"), key("ann", "/?by=env", "read"), key("ann", "/", "operate", "read"),
+		key("ann", "/", "approve", "read"), key("joe", "/", "approve", "read")} {
+		if seen[k] {
+			t.Errorf("visits that differ share %q", k)
+		}
+		seen[k] = true
+	}
 }
 
 // TestForgottenPage: after a user has loaded a page, the page is rendered again at once, and is not an older version.

@@ -7,8 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // contact is the result after all agents have connected.
@@ -166,3 +171,119 @@ func (b *bench) once(ctx context.Context) error {
 	}
 	return err
 }
+
+// weigh reads the disk usage of the idle hub, after temporary files are removed.
+func (b *bench) weigh(context.Context) (err error) {
+	b.out.disk, err = diskOf(b.hub.dir())
+	b.say("disk %v", b.out.disk)
+	return err
+}
+
+// addresses returns the pages that a user has open. They have different targets.
+func (b *bench) addresses(user, rollout int) []string {
+	target := func(i int) string { return fmt.Sprintf("/targets/web%05d", (user*pagesPerUser+i)%b.n) }
+	return []string{"/", "/?by=env", "/rollouts", fmt.Sprintf("/rollouts/r%d", rollout), target(0), target(1), "/inbox",
+		"/modules", "/events", "/history"}
+}
+
+// watch opens a number of pages, and waits until each has its content. The pages include the next rollout.
+func (b *bench) watch(ctx context.Context, count int) (*viewers, error) {
+	all, err := client.Get(ctx, b.hub.ask, route.Rollouts())
+	if err != nil {
+		return nil, err
+	}
+	next := 1
+	if len(all.Rollouts) > 0 {
+		newest, _ := strconv.Atoi(strings.TrimPrefix(all.Rollouts[0].ID, "r"))
+		next = newest + 1
+	}
+	streaming, stop := context.WithCancel(context.WithoutCancel(ctx))
+	v := &viewers{close: stop}
+	for i := 0; i < count; i += pagesPerUser {
+		secret, err := b.session(ctx, fmt.Sprintf("user%d", i/pagesPerUser))
+		if err != nil {
+			v.end()
+			return nil, err
+		}
+		for _, address := range b.addresses(i/pagesPerUser, next)[:min(pagesPerUser, count-i)] {
+			v.streams.Go(func() { v.follow(streaming, b.hub.url, address, secret) })
+		}
+	}
+	err = await(ctx, "the pages", func() bool { return v.open.Load()+v.ended.Load() >= int64(count) })
+	return v, err
+}
+
+// session returns a session of a user who may read.
+func (b *bench) session(ctx context.Context, user string) (string, error) {
+	_, err := client.Post(ctx, b.hub.ask, route.SetUser(), document.UserRequest{Name: user, Roles: []string{"read"}})
+	if err != nil {
+		return "", err
+	}
+	login, err := client.Call(ctx, b.hub.ask, route.CreateLogin(), route.UserName{User: user}, document.LoginRequest{})
+	return login.Secret, err
+}
+
+// watched is the result for commits in waves while pages are open.
+type watched struct {
+	pages    int
+	versions float64       // that the hub sent for each page, per commit
+	every    time.Duration // mean time between two looks at a page
+	commits  []commit      // in waves, like those without pages
+	alone    float64       // CPU of the hub with open pages, without work, as a fraction of one CPU
+}
+
+// rollOutWatched measures commits in waves again while pages are open.
+func (b *bench) rollOutWatched(ctx context.Context) error {
+	if b.pages == 0 {
+		return nil
+	}
+	out := watched{pages: b.pages}
+	for i := range b.rounds {
+		v, err := b.watch(ctx, b.pages)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			out.alone, err = b.load(ctx, pagesAlone)
+		}
+		c := commit{}
+		if versions, looks, began := v.versions.Load(), v.looks.Load(), time.Now(); err == nil {
+			c, err = b.roll(ctx, waves, fmt.Sprintf("watched %d", i), 1)
+			out.versions += float64(v.versions.Load()-versions) / float64(b.pages*b.rounds)
+			out.every = time.Since(began) * time.Duration(b.pages) / time.Duration(max(1, v.looks.Load()-looks))
+		}
+		ended := v.ended.Load()
+		if v.end(); err == nil && ended > 0 {
+			err = fmt.Errorf("the hub ended %d of %d pages", ended, b.pages)
+		}
+		if err != nil {
+			return err
+		}
+		out.commits = append(out.commits, c)
+	}
+	b.out.watched = out
+	b.say("with %d pages: %s of CPU time for a commit in waves in %s, without: %s in %s; %.1f versions of a page, "+
+		"read every %s; %.1f %% of a CPU without work", b.pages, middle(out.commits, cpuOf),
+		middle(out.commits, knownOf), middle(b.out.waves, cpuOf),
+		middle(b.out.waves, knownOf), out.versions, out.every, 100*out.alone)
+	return nil
+}
+
+// pagesAlone is the time for which the load of open pages without work is measured.
+const pagesAlone = 20 * time.Second
+
+// load returns the CPU time of the hub as a fraction of one CPU.
+func (b *bench) load(ctx context.Context, during time.Duration) (float64, error) {
+	before, err := b.hub.cpu()
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := pause(ctx, min(during, b.rest)); err != nil {
+		return 0, err
+	}
+	after, err := b.hub.cpu()
+	return float64(after-before) / float64(time.Since(began)), err
+}
+
+func knownOf(c commit) time.Duration { return c.known }

@@ -23,6 +23,7 @@ type settings struct {
 	limits, careful   bool
 	onlyCommits       bool
 	attackers         int
+	pages             int
 	descriptors       int // the limit of open files of the hub; 0 is the limit of this process
 	files             int // the maximum of open files of a process
 	short             int // this maximum, if it reduced a number of agents
@@ -42,6 +43,7 @@ func parseFlags(args []string) (settings, error) {
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
 	f.IntVar(&s.concurrent, "concurrent", 100, "rollouts at the same time, at most 100; 0 skips this part")
 	f.IntVar(&s.attackers, "attackers", 1500, "connections of attackers while agents reconnect; 0 skips this part")
+	f.IntVar(&s.pages, "pages", 0, "open pages during more commits in waves; 0 skips this part")
 	f.IntVar(&s.descriptors, "descriptors", 0, "how many files the hub may open; 0 is as many as allowed")
 	f.DurationVar(&s.rest, "rest", 150*time.Second,
 		"how long nothing happens while memory is read: the median of the second half counts, since a hub gives back what it does not use every two minutes")

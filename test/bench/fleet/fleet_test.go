@@ -38,7 +38,8 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s",
-		"-limits=false", "-careful=false", "-attackers", "0", "-concurrent", "3", "-out", "", "-date", "2026-01-31"})
+		"-limits=false", "-careful=false", "-attackers", "0", "-concurrent", "3", "-pages", "12", "-out", "",
+		"-date", "2026-01-31"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,9 @@ func TestFleet(t *testing.T) {
 	}
 	if w := r.waves[0]; w.first <= 0 || w.last < w.first || w.cpu <= 0 {
 		t.Errorf("a rollout was not measured: %+v", w)
+	}
+	if w := r.watched; w.pages != 12 || len(w.commits) != 1 || w.commits[0].cpu <= 0 || w.every <= 0 {
+		t.Errorf("open pages were not measured: %+v", w)
 	}
 	if c := r.concurrent; r.groups != 3 || c.first <= 0 || c.cpu <= 0 || r.together.last <= 0 {
 		t.Errorf("concurrent rollouts were not measured: %+v, %+v", c, r.together)

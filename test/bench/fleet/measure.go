@@ -28,6 +28,7 @@ type result struct {
 	idle       float64       // CPU time while idle, as a fraction of one CPU
 	commits    []commit
 	waves      []commit         // in waves without waiting times
+	watched    watched          // in waves, with open pages
 	careful    commit           // with the default strategy
 	groups     int              // of agents with a module of their own
 	together   commit           // of the modules of all groups, at once
@@ -319,6 +320,9 @@ func (b *bench) rollOut(ctx context.Context) (err error) {
 		}
 		b.out.waves = append(b.out.waves, c)
 	}
+	if err := b.rollOutWatched(ctx); err != nil {
+		return err
+	}
 	if !b.careful {
 		_, err = b.roll(ctx, atOnce, "use no waves", 1)
 		return err
@@ -387,11 +391,4 @@ func (b *bench) ended(ctx context.Context, text string, count int) error {
 		}
 	}
 	return nil
-}
-
-// weigh reads the disk usage of the idle hub, after temporary files are removed.
-func (b *bench) weigh(context.Context) (err error) {
-	b.out.disk, err = diskOf(b.hub.dir())
-	b.say("disk %v", b.out.disk)
-	return err
 }
