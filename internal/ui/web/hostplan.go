@@ -148,7 +148,8 @@ type runFunc func(context.Context, *wire.Client, *hostRun) (*executor.Report, er
 // startRun starts a run that does not end with the request. It returns when the run has begun, or when it is refused.
 func startRun(v *visit, q question, title string, do runFunc) error {
 	h := v.runs
-	ctx, cancel := context.WithCancel(context.WithoutCancel(v.Context()))
+	base := context.WithoutCancel(v.Context()) // a cancelled connection would not wait for the end of the run
+	ctx, cancel := context.WithCancel(base)
 	r := &hostRun{owner: h, begun: make(chan struct{}), ended: make(chan struct{}), cancel: cancel,
 		data: runState{Title: title, Began: v.now.UnixNano()}}
 	q.who = "This host"
@@ -160,7 +161,7 @@ func startRun(v *visit, q question, title string, do runFunc) error {
 	}
 	go func() {
 		defer cancel()
-		err := connect(ctx, v, q, func(ctx context.Context, x *wire.Client) error {
+		err := connect(base, v, q, func(_ context.Context, x *wire.Client) error {
 			rep, err := do(ctx, x, r)
 			r.end(rep, err)
 			return nil

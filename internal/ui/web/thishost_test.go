@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"regexp"
 	"strings"
@@ -25,6 +26,7 @@ type single struct {
 	compile error // of the repository
 	last    *journal.RunInfo
 	applied []executor.Options
+	orderly chan string // a run ends only when it is stopped, and then has a last step; nil means at once
 }
 
 func (x *single) Plan(context.Context, executor.Request) (*plan.Plan, error) {
@@ -36,7 +38,7 @@ func (x *single) Status(context.Context) (executor.Status, error) {
 	return executor.Status{Last: x.last, Condition: x.condition, State: journal.State{List: "old"}}, nil
 }
 
-func (x *single) Apply(_ context.Context, _ executor.Request, _ *plan.Plan, o executor.Options,
+func (x *single) Apply(ctx context.Context, _ executor.Request, _ *plan.Plan, o executor.Options,
 	show func(executor.Event)) (*executor.Report, error) {
 	x.applied = append(x.applied, o)
 	for _, kind := range []string{"start", "wait", "done"} {
@@ -46,6 +48,12 @@ func (x *single) Apply(_ context.Context, _ executor.Request, _ *plan.Plan, o ex
 		x.slow <- struct{}{} // it has begun
 		<-x.slow
 	}
+	if x.orderly != nil {
+		x.orderly <- "begun"
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond) // the present step
+		x.orderly <- "ended"
+	}
 	return &executor.Report{Run: 4, Outcome: journal.Succeeded, Changed: 1}, x.err
 }
 
@@ -54,18 +62,20 @@ func (x *single) request(context.Context) (executor.Request, executor.Options, f
 		func() {}, x.compile
 }
 
-// site returns the pages of the host, whose agent has an assignment or not.
-func (x *single) site(kept *wire.Kept) *web.Site {
+// config returns the configuration of the pages.
+func (x *single) config(kept *wire.Kept) web.Config {
 	api := web.HostAPI{Name: "web1", User: "kim", Serve: func(context.Context) wire.Served {
 		return wire.Served{Hello: wire.Hello{Kept: kept}, Now: time.Now,
 			Open: func(context.Context, bool) (executor.Executor, func() error, error) {
 				return x, func() error { return nil }, nil
 			}}
 	}}
-	return web.New(web.Config{Host: &web.Host{Name: "web1", Request: x.request, Flags: []string{"--root", "/srv/r"},
-		Repository: []string{"--rev", "main"}},
-		Client: api.Client()})
+	return web.Config{Host: &web.Host{Name: "web1", Request: x.request, Flags: []string{"--root", "/srv/r"},
+		Repository: []string{"--rev", "main"}}, Client: api.Client()}
 }
+
+// site returns the pages of the host, whose agent has an assignment or not.
+func (x *single) site(kept *wire.Kept) *web.Site { return web.New(x.config(kept)) }
 
 // applyForm reads the form of the plan.
 func applyForm(t *testing.T, s http.Handler) url.Values {
@@ -190,5 +200,45 @@ func TestOverview(t *testing.T) {
 	}
 	if strings.Contains(text, `href="/rollouts"`) {
 		t.Error("the navigation has pages of a fleet")
+	}
+}
+
+// TestEndDuringRun: when the command ends, a run ends in an orderly way first.
+func TestEndDuringRun(t *testing.T) {
+	x := &single{orderly: make(chan string, 2)}
+	form := applyForm(t, x.site(nil))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- web.ServeLocal(ctx, x.config(nil), 0, func(address string) { ready <- address })
+	}()
+	address := <-ready
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	for _, get := range []func() (*http.Response, error){
+		func() (*http.Response, error) { return browser.Get(address) },
+		func() (*http.Response, error) {
+			return browser.PostForm(strings.Split(address, "/sign-in")[0]+"/targets/web1/apply", form)
+		},
+	} {
+		r, err := get()
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(r, err)
+		}
+		_ = r.Body.Close()
+	}
+	<-x.orderly // it has begun
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-x.orderly:
+	default:
+		t.Error("the command ended before the run")
 	}
 }
