@@ -211,7 +211,7 @@ func (d progressData) Took() string {
 	if d.Report == nil {
 		return ""
 	}
-	return tookText(d.Report.Duration.Truncate(time.Millisecond))
+	return tookText(d.Report.Duration)
 }
 
 // Result returns the outcome of a run in a word.
