@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"image"
-	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"fettle.dev/fettle/test/fakehub"
@@ -44,43 +44,25 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// picture returns a coarse picture of a page.
+// picture returns a coarse picture of a page. The browser makes it coarse, because this takes long with the race
+// detector.
 func (b *browser) picture(scheme, path string, width int64) image.Image {
 	b.t.Helper()
 	b.scheme(scheme)
 	b.do(chromedp.EmulateViewport(width, 900))
 	b.visit(path)
-	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	beyond := true
+	shot, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &beyond,
+		Clip: &page.Viewport{Width: float64(width), Scale: 1.0 / coarse,
+			Height: eval[float64](b, "document.documentElement.scrollHeight")}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	full, err := png.Decode(bytes.NewReader(shot))
+	coarsely, err := png.Decode(bytes.NewReader(shot.Data))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return reduce(full)
-}
-
-// reduce returns a picture in which each pixel is the mean of coarse × coarse pixels.
-func reduce(full image.Image) image.Image {
-	size := full.Bounds().Size().Div(coarse)
-	out := image.NewRGBA(image.Rectangle{Max: size})
-	for y := range size.Y {
-		for x := range size.X {
-			out.Set(x, y, mean(full, full.Bounds().Min.Add(image.Pt(x, y).Mul(coarse))))
-		}
-	}
-	return out
-}
-
-func mean(full image.Image, at image.Point) color.Color {
-	var sum [3]uint32
-	for i := range coarse * coarse {
-		r, g, b, _ := full.At(at.X+i%coarse, at.Y+i/coarse).RGBA()
-		sum = [3]uint32{sum[0] + r>>8, sum[1] + g>>8, sum[2] + b>>8}
-	}
-	const n = coarse * coarse
-	return color.RGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), 255}
+	return coarsely
 }
 
 // beside returns the pictures in one row.
