@@ -47,7 +47,7 @@ deb:
 concurrent = ./internal/fleet/hub ./internal/fleet/bus/... ./internal/fleet/agent/... ./internal/stream ./internal/executor/ssh/...
 # These packages take longest among the others, so they come next: a long package at the end would run alone.
 slow = ./internal/executor/local ./test/fire ./internal/fleet/content ./internal/repo ./cmd/fettle ./test/histories \
-	./internal/compile ./internal/fleet/rollout ./internal/ui/cli/commands
+	./internal/compile ./internal/fleet/rollout ./internal/ui/cli/commands ./test/hosts ./test/web ./test/bench/fleet
 
 # The compiler and the linker need a sixth less CPU time if they collect garbage less often. The tests do not have
 # this setting, because some of them limit the memory.
