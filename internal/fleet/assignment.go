@@ -45,7 +45,7 @@ type Assignment struct {
 	// Windows are the windows in which the agent may begin to apply the assignment, sorted by name. None:
 	// at any time.
 	Windows []window.Window `json:"windows,omitempty"`
-	// Withheld are directories of modules that the root bundle names, and that the hub does not assign yet, sorted.
+	// Withheld are directories of modules that the root bundle can name, and that the hub does not assign now, sorted.
 	Withheld []string `json:"withheld,omitempty"`
 	// Withdrawn is the reason why the hub withholds the configuration of a suspended target.
 	Withdrawn string `json:"withdrawn,omitempty"`

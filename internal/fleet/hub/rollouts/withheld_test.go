@@ -67,6 +67,39 @@ func TestRootBundleAfterAHeldModule(t *testing.T) {
 	}
 }
 
+// TestReturnWhileTheRootBundleChanges: while a rollout returns a target from a new module, which its root bundle names,
+// a commit changes the root bundle. Agents can compile the previous one without the module.
+func TestReturnWhileTheRootBundleChanges(t *testing.T) {
+	s := newSite(t, hubOf(t, bustest.NewStore()))
+	s.until(one, one)
+	s.bad = "n2"
+	s.turn("top=t2@c2 modules/web=w1@c1 modules/new=n2@c2")
+	s.until("top=t2@c2 modules/web=w1@c1 modules/new=n2@c2", one)
+	back := "top=t3@c3 modules/web=w1@c1"
+	s.until(back+" modules/new=n2@c2", back)
+	command := rollout.Command{Action: rollout.ToRelease, Rollout: "r2", By: "jane"}
+	if _, err := s.hub.Order(t.Context(), command, s.head.Now); err != nil {
+		t.Fatal(err)
+	}
+	granted := 0
+	for range 20 {
+		granted = len(s.contents())
+		if granted == 2 {
+			break
+		}
+		s.turn(back + " modules/new=n2@c2")
+	}
+	s.turn("top=t4@c4 modules/web=w1@c1 modules/new=n2@c2")
+	if got := s.contents(); granted != 2 || !slices.Contains(got, back) {
+		t.Fatalf("%d contents, and then %q", granted, got)
+	}
+	for id, a := range s.was {
+		if err := compiles(t, *a); err != nil {
+			t.Errorf("%s cannot compile %s without %v: %v", id, text(*a), a.Withheld, err)
+		}
+	}
+}
+
 // TestFirstInstallationWaits: targets get the root bundle and the other modules without a module that waits for another
 // one, and this module when the other one is ready.
 func TestFirstInstallationWaits(t *testing.T) {
@@ -103,7 +136,10 @@ func TestWithheld(t *testing.T) {
 		"another order":       {"top=t1@c1", "", "top=t2@c2 a=1@c2 c=1@c2 b=1@c2", nil, []string{"d"}},
 		"all modules":         {"top=t1@c1", "", want, nil, nil},
 		"the old root bundle": {"top=t1@c1 a=0@c1", "", "top=t1@c1 a=0@c1", nil, nil},
-		"as before":           {"top=t1@c1 a=0@c1", "b x a", "top=t1@c1 a=0@c1", nil, []string{"b"}},
+		"as before":           {"top=t1@c1 a=0@c1", "b x a", "top=t1@c1 a=0@c1", nil, []string{"b", "x"}},
+		"not named any more":  {"top=t1@c1 a=0@c1", "b x a", "top=t2@c2 a=0@c1", nil, []string{"b", "c", "d"}},
+		"a returned module":   {"top=t1@c1 a=0@c1 b=1@c2", "", "top=t1@c1 a=0@c1", nil, []string{"b"}},
+		"a removed module":    {"top=t1@c1 a=0@c1 x=1@c1", "", "top=t1@c1 a=0@c1", nil, []string{"x"}},
 		"new labels": {"top=t1@c1 a=0@c1", "", "top=t1@c1 a=0@c1", map[string]string{"role": "web"},
 			[]string{"b", "c", "d"}},
 		"a new target":  {"", "", "top=t2@c2 d=1@c2 c=1@c2", nil, []string{"a", "b"}},
