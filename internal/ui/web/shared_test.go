@@ -78,7 +78,7 @@ func TestManySharedPages(t *testing.T) {
 	})
 }
 
-// TestShareKey: users with the same rights share a page, except users who can approve.
+// TestShareKey: two users share the renderings of a page if they have the same rights and none of them can approve.
 func TestShareKey(t *testing.T) {
 	key := func(name, path string, rights ...string) string {
 		return shareKey(&visit{Request: httptest.NewRequest(http.MethodGet, path, nil),

@@ -213,7 +213,7 @@ func (b *bench) watch(ctx context.Context, count int) (*viewers, error) {
 	return v, err
 }
 
-// session returns a session of a user who may read.
+// session creates a user with the right to read, and returns the secret of a session of this user.
 func (b *bench) session(ctx context.Context, user string) (string, error) {
 	_, err := client.Post(ctx, b.hub.ask, route.SetUser(), document.UserRequest{Name: user, Roles: []string{"read"}})
 	if err != nil {
