@@ -9,7 +9,7 @@ import (
 
 // withheld returns the modules that a target does not get now, although its configuration can name them: by the new
 // root bundle, by new labels, or by the previous root bundle, which named what the target had or waited for. Agents
-// compile the root bundle without them, and ignore those that it does not name.
+// compile the root bundle without these modules, and ignore names that it does not contain.
 func withheld(was *fleet.Assignment, want, give fleet.Assignment) (out []string) {
 	isNew := sameContent(give.Root, want.Root)
 	if isNew || was == nil || !maps.Equal(was.Labels, give.Labels) {
