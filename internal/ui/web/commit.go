@@ -95,7 +95,7 @@ func wavesOf(r document.RolloutDetail) (out []waveOfCommit) {
 	}
 	for _, t := range r.Targets {
 		i, ok := at[t.Wave]
-		switch got := slices.Contains([]string{"granted", "ready", "failed"}, t.State); {
+		switch got := slices.Contains([]string{"granted", "ready", "failed", "silent"}, t.State); {
 		case !ok:
 		case !got:
 			out[i].Pending++

@@ -32,7 +32,9 @@ func (h rolledOut) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.Targets = append(d.Targets, document.RolloutTarget{Name: name, Wave: "canary", State: "ready"})
 		}
 		d.Targets = append(d.Targets, document.RolloutTarget{Name: "web9", Wave: "rest", State: "pending"},
+			document.RolloutTarget{Name: "web7", Wave: "rest", State: "returned"},
 			document.RolloutTarget{Name: "web8", Wave: "gone", State: "ready"})
+		d.Targets[0].State = "silent"
 		answer = d
 	default:
 		h.Handler.ServeHTTP(w, r)
@@ -49,13 +51,13 @@ func TestCommit(t *testing.T) {
 	for _, want := range []string{"2 targets can fail before it stops by itself",
 		"canary: 1 of 6 ready; rest: 0 of 1 ready",
 		`href="/targets/a%2Fb/commits/cccccccccccc"`, "and 1 more", "<dd>web, root bundle</dd>",
-		`<td>none</td><td class="number">1</td>`,
+		`<td>none</td><td class="number">2</td>`,
 		"fettle rollout plan cccccccccccc", "fettle diff &#39;cccccccccccc^&#39; cccccccccccc --fleet", "&lt;b&gt;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "web8") || strings.Contains(text, "web9") {
+	if strings.Contains(text, "web7") || strings.Contains(text, "web8") || strings.Contains(text, "web9") {
 		t.Error("the page links to targets that did not get the commit")
 	}
 }
