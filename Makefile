@@ -43,7 +43,7 @@ deb:
 # Packages with hosts take longer than go test's ten minutes on a small machine. Packages that mostly wait, for hosts or
 # for elections, come first, so that the other packages use the CPUs meanwhile. For the same reason, more packages and
 # tests run at once than there are CPUs. The race detector makes tests three to ten times slower: the packages of
-# concurrent have it always, and each of the others, except those of plain, for every third commit.
+# concurrent have it always, and each of the others, except those of plain, for every sixth commit.
 concurrent = ./internal/fleet/hub ./internal/fleet/bus/... ./internal/fleet/agent/... ./internal/stream ./internal/executor/ssh/...
 # These packages take longest among the others, so they come next: a long package at the end would run alone.
 slow = ./internal/executor/local ./test/fire ./internal/fleet/content ./internal/repo ./cmd/fettle ./test/histories \
@@ -84,8 +84,8 @@ test: setup
 	all=$$(printf '%s\n' "$$slow" "$$all"); \
 	others=$$(echo "$$all" | grep -vxF "$$raced" | grep -vxF "$$(go list $(plain) ./test/e2e)"); \
 	if [ -n "$$FETTLE_SAMPLE" ]; then \
-		third=$$(($$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1) % 3)); \
-		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 3 == $$third"); \
+		sixth=$$(($$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1) % 6)); \
+		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 6 == $$sixth"); \
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
 	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub & full=$$!; \

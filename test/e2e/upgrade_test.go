@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // TestUpgrade exchanges the program of agents: a good one stays, on some first and then on
 // all, and over a reboot; of one that exits, hangs, is killed or is no program the old one
 // comes back, tells of it, and does not try it again.
 func TestUpgrade(t *testing.T) {
+	sample.Half(t)
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)

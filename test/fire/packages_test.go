@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/sample"
 )
 
 // TestPackages is one host on which everything happens to packages that can.
 func TestPackages(t *testing.T) {
+	sample.Half(t)
 	archive := hosts.NewRepo(t)
 	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign,
 		addTied} {

@@ -78,6 +78,17 @@ func ByName(t testing.TB) {
 	Group(t, hash(t.Name()))
 }
 
+// Half skips a test in every second part, according to the hash of its name.
+func Half(t testing.TB) {
+	t.Helper()
+	first := hash(t.Name()) % 2
+	var groups []int
+	for i := first; i < Parts; i += 2 {
+		groups = append(groups, i)
+	}
+	Group(t, groups...)
+}
+
 // Seed returns the seed of random histories, which the commit decides: a repetition plays the same ones. Without
 // FETTLE_SAMPLE, or with FETTLE_LONG, it is 0, and the histories are new each time.
 func Seed() uint64 {

@@ -106,17 +106,54 @@ func TestByName(t *testing.T) {
 	set(t, "3f8ed4fd", "")
 	ran := 0
 	for i := range 80 {
-		n := &named{name: fmt.Sprintf("TestKinds%d/trixie", i)}
-		done := make(chan bool)
-		go func() {
-			defer close(done)
-			sample.ByName(n)
+		if runs(sample.ByName, fmt.Sprintf("TestKinds%d/trixie", i)) {
 			ran++
-		}()
-		<-done
+		}
 	}
 	if ran < 2 || ran > 25 {
 		t.Errorf("%d of 80 tests run", ran)
+	}
+}
+
+// runs reports whether a test with this name is in the sample.
+func runs(choose func(testing.TB), name string) (ran bool) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		choose(&named{name: name})
+		ran = true
+	}()
+	<-done
+	return ran
+}
+
+// TestHalf: each test is in half of the parts, and each part has some of the tests.
+func TestHalf(t *testing.T) {
+	const names = 20
+	byName, byPart := map[string]int{}, map[int]int{}
+	for i := 0; len(byPart) < sample.Parts; i++ {
+		set(t, fmt.Sprintf("commit%d", i), "")
+		part, _ := sample.Part()
+		if _, seen := byPart[part]; seen {
+			continue
+		}
+		byPart[part] = 0
+		for n := range names {
+			if name := fmt.Sprintf("TestKinds%d", n); runs(sample.Half, name) {
+				byName[name]++
+				byPart[part]++
+			}
+		}
+	}
+	for name, parts := range byName {
+		if parts != sample.Parts/2 {
+			t.Errorf("%s is in %d of %d parts", name, parts, sample.Parts)
+		}
+	}
+	for part, tests := range byPart {
+		if tests == 0 || tests == names {
+			t.Errorf("part %d has %d of %d tests", part, tests, names)
+		}
 	}
 }
 
