@@ -6,8 +6,10 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -152,6 +154,38 @@ func TestRevisionsAreWrittenOnce(t *testing.T) {
 		bad := bytes.Replace(text, []byte(`"revision":1`), []byte(`"revision":`+n), 1)
 		if _, err := fleet.ParseAssignment(bad); err == nil {
 			t.Errorf("revision %s of two is taken", n)
+		}
+	}
+}
+
+// TestRunTimes: only the end of a recorded run has a run time, and an impossible one is unknown.
+func TestRunTimes(t *testing.T) {
+	for _, c := range []struct {
+		e    fleet.Event
+		want time.Duration
+	}{
+		{fleet.Event{Kind: fleet.Applied, Run: 3, Duration: 5e9}, 5 * time.Second},
+		{fleet.Event{Kind: fleet.Failed, Run: 3, Duration: 1}, 1},
+		{fleet.Event{Kind: fleet.RolledBack, Run: 3, Duration: int64(fleet.MaxRunTime)}, fleet.MaxRunTime},
+		{fleet.Event{Kind: fleet.Repaired, Run: 1, Duration: 7}, 7},
+		{fleet.Event{Kind: fleet.Applied, Run: 3}, 0}, // an older agent
+		{fleet.Event{Kind: fleet.Applied, Run: 3, Duration: -5}, 0},
+		{fleet.Event{Kind: fleet.Applied, Run: 3, Duration: int64(fleet.MaxRunTime) + 1}, 0},
+		{fleet.Event{Kind: fleet.Applied, Run: 3, Duration: math.MinInt64}, 0},
+		{fleet.Event{Kind: fleet.Applied, Duration: 5e9}, 0}, // nothing was recorded
+		{fleet.Event{Kind: fleet.Applied, Run: -1, Duration: 5e9}, 0},
+		{fleet.Event{Kind: fleet.Drifted, Run: 3, Duration: 5e9}, 0},
+		{fleet.Event{Kind: fleet.Ready, Run: 3, Duration: 5e9}, 0},
+	} {
+		if got, ok := c.e.RunTime(); ok != (c.want > 0) || ok && got != c.want {
+			t.Errorf("%+v: %v, %t", c.e, got, ok)
+		}
+	}
+	text := `{"format":"fettle.report/1","target":"` + string(sample().Target) +
+		`","seq":1,"event":{"kind":"applied","run":1,"duration_ns":%s},"status":{}}`
+	for _, hostile := range []string{"1e400", "NaN", `"5"`, "5.5", "99999999999999999999"} {
+		if _, err := fleet.ParseReport(fmt.Appendf(nil, text, hostile)); err == nil {
+			t.Errorf("a report with the duration %s is accepted", hostile)
 		}
 	}
 }

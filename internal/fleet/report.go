@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ReportFormat is the supported format.
@@ -73,6 +74,22 @@ type Event struct {
 	Text    string    `json:"text,omitempty"`   // for display, without secrets
 	Changes int       `json:"changes,omitempty"`
 	Error   string    `json:"error,omitempty"`
+	// Duration is the time that the run took on the host, in ns; 0 means unknown. RunTime checks it.
+	Duration int64 `json:"duration_ns,omitempty"`
+}
+
+// MaxRunTime is the longest run time that counts. A longer one is unknown.
+const MaxRunTime = 30 * 24 * time.Hour
+
+// RunTime returns the run time of a run that ended. ok is false if the event is not the end of a recorded run, and if
+// its duration is unknown or impossible: older agents do not report it, and a compromised host can report any number.
+func (e Event) RunTime() (d time.Duration, ok bool) {
+	switch e.Kind {
+	case Applied, Failed, RolledBack, Repaired:
+		d = time.Duration(e.Duration)
+		return d, e.Run > 0 && d > 0 && d <= MaxRunTime
+	}
+	return 0, false
 }
 
 // Status is the state of a target.

@@ -30,7 +30,10 @@ func TestAgent(t *testing.T) {
 	if r.Event.Module != "modules/base" || r.Status.Drift != 1 {
 		t.Errorf("%+v", r)
 	}
-	n.hub.heard(t, "repair", kind(fleet.Repaired))
+	r = n.hub.heard(t, "repair", kind(fleet.Repaired))
+	if d, ok := r.Event.RunTime(); !ok {
+		t.Errorf("a run without a run time: %+v, %v", r.Event, d)
+	}
 	if n.read("/etc/motd") != "one\n" {
 		t.Errorf("not repaired: %q", n.read("/etc/motd"))
 	}

@@ -41,6 +41,7 @@ func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor
 		return rep, fmt.Errorf("cannot undo run %d, after which the agent could not reach a hub: %w", rep.Run, err)
 	}
 	if back != nil {
+		back.Duration += rep.Duration
 		rep = back
 	}
 	rep.Outcome = journal.RolledBack

@@ -67,6 +67,9 @@ func (o owners) ended(ctx context.Context, p *plan.Plan, rep *executor.Report, e
 	}
 	if rep != nil {
 		out.Run, out.Changes = rep.Run, rep.Changed
+		if rep.Run > 0 {
+			out.Duration = rep.Duration
+		}
 		o.blame(out.Parts, rep)
 	}
 	if out.Error == "" && out.Result != machine.Done {

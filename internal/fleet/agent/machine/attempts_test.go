@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -168,4 +169,37 @@ func TestReportsOfChanges(t *testing.T) {
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 2, Changes: c.changes, Repaired: c.repaired})
 		want(t, "reports", w.kinds(), c.kinds)
 	}
+}
+
+// TestDurationsOfRuns: the end of a run is reported with its duration. A repeated failure is not reported again because
+// it took longer. A run that only looked, that was blocked or that was interrupted has no duration.
+func TestDurationsOfRuns(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	boom := failing(machine.Failed)
+	for _, d := range []time.Duration{3, 4} {
+		boom.Run, boom.Duration = int(d), d
+		w.endRun(boom)
+		w.elapse(5 * time.Minute)
+	}
+	for _, never := range []machine.Result{machine.Stopped, machine.Locked} {
+		w.endRun(machine.Outcome{Result: never, Run: 5, Duration: 5})
+		w.elapse(time.Hour)
+	}
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 6, Changes: 1, Duration: 6})
+	w.step(machine.Touched{})
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 7, Changes: 1, Repaired: 1, Duration: 7})
+	w.step(machine.LocalFreeze{Why: "ada"})
+	w.step(machine.Touched{})
+	w.endRun(machine.Outcome{Result: machine.Looked, Run: 8, Duration: 8})
+	w.step(machine.LocalFreeze{})
+	w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobApply}})
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 9, Changes: 1, Duration: -9}) // the clock was set back
+	got := ""
+	for _, a := range w.did {
+		if ap, ok := a.(machine.Append); ok && (ap.Report.Event.Duration != 0 || ap.Report.Event.Run == 9) {
+			got += fmt.Sprintf("%s %d %d; ", ap.Report.Event.Kind, ap.Report.Event.Run, ap.Report.Event.Duration)
+		}
+	}
+	want(t, "durations", got, "failed 3 3; applied 6 6; repaired 7 7; applied 9 0; ")
 }

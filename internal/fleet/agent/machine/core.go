@@ -122,3 +122,9 @@ func (m *core) have() fleet.Have {
 	o := orderOf(m.Accepted)
 	return fleet.Have{Epoch: o.epoch, Generation: o.generation, Seq: m.seq}
 }
+
+// reportRun reports the end of a run.
+func (m *core) reportRun(o Outcome, e fleet.Event) {
+	e.Run, e.Duration = o.Run, int64(max(0, o.Duration))
+	m.report(e)
+}

@@ -141,15 +141,13 @@ func (m *runs) tell(r *Run, o Outcome) {
 	if o.Result == RolledBack {
 		kind = fleet.RolledBack
 	}
-	e := fleet.Event{Kind: kind, Run: o.Run, Changes: o.Changes, Text: m.runText(r), Error: o.Error}
+	e := fleet.Event{Kind: kind, Changes: o.Changes, Text: m.runText(r), Error: o.Error}
 	if names := culprits(o); len(names) > 0 {
 		e.Module, e.Error = names[0], o.Parts[names[0]].Error
 	}
-	same := e
-	same.Run = 0
-	if same != m.told { // a repeated failure is not a new event
-		m.told = same
-		m.report(e)
+	if e != m.told { // a repeated failure is not a new event
+		m.told = e
+		m.reportRun(o, e)
 	}
 }
 

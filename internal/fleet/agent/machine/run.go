@@ -218,7 +218,7 @@ func (m *runs) proves(r *Run) bool {
 func (m *runs) unchecked(r *Run, o Outcome) {
 	m.drift(r, o, false)
 	if o.Repaired > 0 {
-		m.report(fleet.Event{Kind: fleet.Repaired, Run: o.Run, Changes: o.Repaired})
+		m.reportRun(o, fleet.Event{Kind: fleet.Repaired, Changes: o.Repaired})
 	}
 }
 
@@ -247,9 +247,9 @@ func (m *runs) succeeded(r *Run, o Outcome) {
 	m.drift(r, o, true)
 	switch {
 	case fresh || tried || o.Changes > 0 && o.Repaired == 0:
-		m.report(fleet.Event{Kind: fleet.Applied, Run: o.Run, Changes: o.Changes, Text: m.runText(r)})
+		m.reportRun(o, fleet.Event{Kind: fleet.Applied, Changes: o.Changes, Text: m.runText(r)})
 	case o.Repaired > 0:
-		m.report(fleet.Event{Kind: fleet.Repaired, Run: o.Run, Changes: o.Repaired})
+		m.reportRun(o, fleet.Event{Kind: fleet.Repaired, Changes: o.Repaired})
 	}
 }
 

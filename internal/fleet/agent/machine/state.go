@@ -151,6 +151,8 @@ type Outcome struct {
 	Run     int // number of the run in the history; 0 if nothing was recorded
 	Changes int
 	Error   string
+	// Duration is the time that the run took; 0 if nothing was recorded.
+	Duration time.Duration
 	// FrozenUntil is the end of the freeze that refused the run, in ns since 1970; 0: none.
 	FrozenUntil int64
 	// Undo reports that the policy of the repository undoes failed runs.
