@@ -57,7 +57,8 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{"/": "3 targets", "/targets/web2?explain=modules/web": "Why web is failed",
-		"/inbox": "Targets that wait for approval", "/modules": "base", "/search?q=web": "web2", "/hubs": "hub1"} {
+		"/inbox": "Targets that wait for approval", "/modules": "base", "/search?q=web": "web2", "/hubs": "hub1",
+		"/history": "95th percentile of run times"} {
 		b.visit(path)
 		if text := eval[string](b, "document.getElementById('main').innerText"); !strings.Contains(text, want) {
 			t.Errorf("%s does not show %q:\n%s", path, want, text)

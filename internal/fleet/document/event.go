@@ -1,6 +1,10 @@
 package document
 
-import "fettle.dev/fettle/internal/fleet"
+import (
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // EventPageFormat is the format of events.
 const EventPageFormat = "fettle.fleet.events/1"
@@ -20,6 +24,16 @@ type Event struct {
 	Text    string         `json:"text,omitempty"`
 	Error   string         `json:"error,omitempty"`
 	By      string         `json:"by,omitempty"`
+	// Duration is the run time in ns, if the event is the end of a run; without it, the run time is unknown.
+	Duration int64 `json:"duration_ns,omitempty"`
+}
+
+// RunTimeText returns the run time for users; "" means that it is unknown.
+func (e Event) RunTimeText() string {
+	if e.Duration <= 0 {
+		return ""
+	}
+	return secondsText(time.Duration(e.Duration).Seconds())
 }
 
 // EventPage is a page of the requested events, oldest first.

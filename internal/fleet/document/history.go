@@ -19,7 +19,7 @@ type History struct {
 // HistorySeries is one number over time.
 type HistorySeries struct {
 	Name   string         `json:"name"`
-	Unit   string         `json:"unit,omitempty"` // cpus, bytes or addresses; "" means targets
+	Unit   string         `json:"unit,omitempty"` // cpus, bytes, addresses, runs or seconds; "" means targets
 	Text   string         `json:"text"`
 	Points []HistoryPoint `json:"points"`
 }
@@ -31,6 +31,8 @@ func (s HistorySeries) ValueText(v float64) string {
 		return fmt.Sprintf("%.0f MB", v/1e6)
 	case s.Unit == "cpus":
 		return fmt.Sprintf("%.2f", v)
+	case s.Unit == "seconds":
+		return secondsText(v)
 	case v >= 100:
 		return fmt.Sprintf("%.0f", v)
 	}
@@ -41,4 +43,17 @@ func (s HistorySeries) ValueText(v float64) string {
 type HistoryPoint struct {
 	At    int64   `json:"at"`
 	Value float64 `json:"value"`
+}
+
+// secondsText returns a time for users, with about three digits.
+func secondsText(v float64) string {
+	switch {
+	case v < 1:
+		return fmt.Sprintf("%.0f ms", v*1000)
+	case v < 60:
+		return fmt.Sprintf("%.3g s", v)
+	case v < 3600:
+		return fmt.Sprintf("%.3g min", v/60)
+	}
+	return fmt.Sprintf("%.3g h", v/3600)
 }

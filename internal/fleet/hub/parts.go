@@ -81,7 +81,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
 	p.binaries = newBinaries(c)
 	p.history = history.New(history.Config{Hub: c.set.Name, Files: c.conf.Files, Dir: c.dir("history"), Now: c.now,
-		Warn: c.warn, Fleet: c.view.Status, Load: history.ProcessLoad})
+		Warn: c.warn, Fleet: c.view.Status, Load: history.ProcessLoad, Runs: c.runTimes})
 	return p
 }
 

@@ -55,7 +55,7 @@ func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, er
 		order = "DESC"
 	}
 	query := `
-    SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''), COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, '')
+    SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''), COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, ''), e.duration
     FROM events e LEFT JOIN words i ON i.n = e.target LEFT JOIN targets t ON t.target = e.target LEFT JOIN words k ON k.n = e.kind LEFT JOIN words m ON m.n = e.module LEFT JOIN words b ON b.n = e.by LEFT JOIN words p ON p.n = e.phrase
     WHERE ` + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " + order + " LIMIT ?"
 	rows, err := v.read.QueryContext(ctx, query, append(where.args, limit)...)
@@ -84,7 +84,7 @@ func events(rows *sql.Rows) ([]document.Event, error) {
 		var p place
 		var e document.Event
 		if err := rows.Scan(&p.seq, &p.place, &e.At, &e.Target, &e.Name, &e.Kind, &e.Module, &e.Run, &e.Changes, &e.Text,
-			&e.Error, &e.By); err != nil {
+			&e.Error, &e.By, &e.Duration); err != nil {
 			return out, err
 		}
 		e.Cursor = p.cursor()

@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 9
+const version = 10
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -12,6 +12,7 @@ const version = 9
 // events.about is a word with the numbers of the modules whose version changed in a run, and sets
 // contains these modules. A commit changes the same modules of many targets, so they share the
 // word. events.phrase is a word instead of text, for texts that very many events share.
+// events.duration is the run time in ns of a run that ended; 0 means unknown.
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
 // quarters of the file.
@@ -28,7 +29,7 @@ const schema = `
     CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL, zone INTEGER NOT NULL);
     CREATE TABLE modules (target INTEGER PRIMARY KEY, rows BLOB NOT NULL);
     CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
-    CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
+    CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, duration INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
     CREATE TABLE sets (module INTEGER NOT NULL, about INTEGER NOT NULL, PRIMARY KEY (module, about)) WITHOUT ROWID;
     CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
 `

@@ -19,6 +19,9 @@ import (
 type line struct {
 	At     int64              `json:"at"` // seconds since 1970
 	Values map[string]float64 `json:"values"`
+	Runs   *runTimes          `json:"runs,omitempty"`
+	// Position is the end of the log in which the runs were counted; 0 means that none was counted yet.
+	Position uint64 `json:"position,omitempty"`
 }
 
 const (
@@ -55,9 +58,9 @@ func (d disk) store(samples []sample, now time.Time) error {
 }
 
 func lineOf(s sample) line {
-	l := line{At: s.at, Values: map[string]float64{}}
+	l := line{At: s.at, Values: map[string]float64{}, Runs: s.runs, Position: s.position}
 	for i, each := range all() {
-		if !math.IsNaN(s.values[i]) {
+		if each.runs == nil && !math.IsNaN(s.values[i]) {
 			l.Values[each.name] = s.values[i]
 		}
 	}
@@ -112,7 +115,10 @@ func parse(text string) (s sample, ok bool) {
 	if json.Unmarshal([]byte(text), &l) != nil || l.At <= 0 || l.Values == nil {
 		return sample{}, false
 	}
-	s = sample{l.At, make([]float64, len(all()))}
+	s = sample{at: l.At, values: make([]float64, len(all())), position: l.Position}
+	if l.Runs != nil && l.Runs.valid() {
+		s.runs = l.Runs
+	}
 	for i, each := range all() {
 		v, known := l.Values[each.name]
 		if s.values[i] = v; !known {

@@ -22,6 +22,7 @@ type world struct {
 	now      time.Time
 	status   document.Status
 	load     Load
+	runs     []time.Duration
 	deaf     bool // neither the read model nor the load can be read
 	warnings []string
 	*History
@@ -48,6 +49,14 @@ func (w *world) start() {
 				return Load{}, errors.New("deaf")
 			}
 			return w.load, nil
+		}, Runs: func(_ context.Context, after uint64, each func(time.Duration)) (uint64, error) {
+			if w.deaf {
+				return 99, errors.New("deaf")
+			}
+			for _, d := range w.runs[min(int(max(after, 1)-1), len(w.runs)):] {
+				each(d)
+			}
+			return uint64(len(w.runs) + 1), nil
 		}})
 	w.read()
 }

@@ -1,8 +1,10 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
@@ -13,7 +15,8 @@ import (
 const maxPoints = 288
 
 // History returns the numbers of the last days: one by default, and at most Days. Each series has at most 289 points. A
-// point is the mean of its time span, or the largest value of numbers that should be small.
+// point is the mean of its time span, or the largest value of numbers that should be small. Numbers of runs are about
+// all runs of the time span.
 func (h *History) History(_ context.Context, q route.HistoryQuery) (document.History, error) {
 	days := min(max(q.Days, 1), Days)
 	now := h.Now()
@@ -25,29 +28,72 @@ func (h *History) History(_ context.Context, q route.HistoryQuery) (document.His
 	defer h.mu.Unlock()
 	for i, each := range all() {
 		d.Series = append(d.Series, document.HistorySeries{Name: each.name, Unit: each.unit, Text: each.text,
-			Points: points(h.samples, i, each.worst, from.Unix(), span)})
+			Points: points(h.samples, each.valueOf(i), from.Unix(), span)})
 	}
 	return d, nil
 }
 
 // points returns the points of one series. A time span without a known value has no point.
-func points(samples []sample, series int, worst bool, from, span int64) []document.HistoryPoint {
+func points(samples []sample, value func([]sample) float64, from, span int64) []document.HistoryPoint {
 	out := []document.HistoryPoint{}
-	for i := 0; i < len(samples); {
+	first, _ := slices.BinarySearchFunc(samples, from, func(s sample, from int64) int { return cmp.Compare(s.at, from) })
+	for i := first; i < len(samples); {
 		start := samples[i].at - samples[i].at%span
-		sum, most, n := 0.0, math.Inf(-1), 0.0
-		for ; i < len(samples) && samples[i].at < start+span; i++ {
-			if v := samples[i].values[series]; samples[i].at >= from && !math.IsNaN(v) {
-				sum, most, n = sum+v, max(most, v), n+1
-			}
+		end := i
+		for end < len(samples) && samples[end].at < start+span {
+			end++
 		}
-		switch {
-		case n == 0:
-		case worst:
-			out = append(out, document.HistoryPoint{At: start * int64(time.Second), Value: most})
-		default:
-			out = append(out, document.HistoryPoint{At: start * int64(time.Second), Value: sum / n})
+		if v := value(samples[i:end]); !math.IsNaN(v) {
+			out = append(out, document.HistoryPoint{At: start * int64(time.Second), Value: v})
 		}
+		i = end
 	}
 	return out
+}
+
+// valueOf returns the function for the value of a time span, from its samples. place is the place of the series in
+// all(). NaN is unknown.
+func (s series) valueOf(place int) func([]sample) float64 {
+	switch {
+	case s.runs != nil:
+		return func(part []sample) float64 { return valueOfRuns(part, s.runs) }
+	case s.worst:
+		return func(part []sample) float64 {
+			_, _, most := sumOf(part, place)
+			return most
+		}
+	}
+	return func(part []sample) float64 {
+		sum, n, _ := sumOf(part, place)
+		return sum / n // NaN without a value
+	}
+}
+
+// sumOf returns the sum of the known values, their number and the largest one; NaN without a value.
+func sumOf(part []sample, place int) (sum, n, most float64) {
+	most = math.NaN()
+	for _, each := range part {
+		if v := each.values[place]; !math.IsNaN(v) {
+			if sum, n = sum+v, n+1; math.IsNaN(most) || v > most {
+				most = v
+			}
+		}
+	}
+	return sum, n, most
+}
+
+// valueOfRuns returns a number of all known runs of a time span.
+func valueOfRuns(part []sample, of func(*runCounter) float64) float64 {
+	var all runCounter
+	known := false
+	for _, each := range part {
+		if each.runs != nil {
+			all.add(each.runs)
+			known = true
+		}
+	}
+	if !known {
+		return math.NaN()
+	}
+	return of(&all)
 }

@@ -18,7 +18,8 @@ type series struct {
 	name, unit, text string
 	// worst means that the largest value of a time span counts, and not the mean.
 	worst bool
-	of    func(s document.Status) float64 // nil: a number of the hub
+	of    func(s document.Status) float64 // nil: a number of the hub, or of runs
+	runs  func(c *runCounter) float64     // nil: not a number of runs
 }
 
 // The places of the numbers of the hub.
@@ -44,6 +45,14 @@ func all() []series {
 			of: func(s document.Status) float64 { return float64(s.Drift) }},
 		{name: "frozen", text: "Targets whose agents report a freeze", worst: true,
 			of: func(s document.Status) float64 { return float64(s.Frozen) }},
+		{name: "runs", unit: "runs", text: "Ended runs in each time span",
+			runs: func(c *runCounter) float64 { return float64(c.runs()) }},
+		{name: "run_median", unit: "seconds", text: "Median of run times",
+			runs: func(c *runCounter) float64 { return c.quantile(0.5) }},
+		{name: "run_95", unit: "seconds", text: "95th percentile of run times",
+			runs: func(c *runCounter) float64 { return c.quantile(0.95) }},
+		{name: "run_longest", unit: "seconds", text: "Longest run time",
+			runs: func(c *runCounter) float64 { return c.quantile(1) }},
 	}
 }
 
@@ -54,6 +63,9 @@ const keep = 30 * 24 * time.Hour
 type sample struct {
 	at     int64 // seconds since 1970
 	values []float64
+	// runs are the runs since the sample before; nil means unknown. position is the end of the log that they come from.
+	runs     *runTimes
+	position uint64
 }
 
 // valuesOf returns the values of a status. The numbers of the hub are unknown.

@@ -58,6 +58,7 @@ type Metrics struct {
 	reports prometheus.Counter
 	commits prometheus.Histogram
 	refused *prometheus.CounterVec
+	runs    prometheus.Histogram
 }
 
 // scrape limits the duration of a scrape.
@@ -74,11 +75,14 @@ func New(o Options) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total",
 			Help: "Refusals of this hub, by the refused operation."}, []string{"what"}),
 	}
+	m.runs = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_run_seconds",
+		Help:    "Run times of the ended runs that agents reported to this hub.",
+		Buckets: prometheus.ExponentialBuckets(0.125, 2, 16)})
 	for _, what := range Refusals() {
 		m.refused.WithLabelValues(string(what))
 	}
 	r := prometheus.NewRegistry()
-	r.MustRegister(m.reports, m.commits, m.refused, collector{o, &counted{}})
+	r.MustRegister(m.reports, m.commits, m.refused, m.runs, collector{o, &counted{}})
 	m.Handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{Timeout: scrape, MaxRequestsInFlight: 4})
 	return m
 }
@@ -88,6 +92,13 @@ func (m *Metrics) Reports(n int) { m.reports.Add(float64(max(n, 0))) }
 
 // Committed records the duration of one commit of reports.
 func (m *Metrics) Committed(d time.Duration) { m.commits.Observe(d.Seconds()) }
+
+// Run records the run time of a run that an agent reported, if it is known.
+func (m *Metrics) Run(e fleet.Event) {
+	if d, ok := e.RunTime(); ok {
+		m.runs.Observe(d.Seconds())
+	}
+}
 
 // Refusal is an operation that a hub refused. The list is closed, so that the labels are bounded.
 type Refusal string
@@ -117,7 +128,8 @@ func (m *Metrics) Refused(what Refusal) {
 
 // Names returns the names of all metrics.
 func Names() []string {
-	names := []string{"fettle_hub_reports_total", "fettle_hub_commit_seconds", "fettle_hub_refused_total"}
+	names := []string{"fettle_hub_reports_total", "fettle_hub_commit_seconds", "fettle_hub_refused_total",
+		"fettle_run_seconds"}
 	for _, d := range descriptions() {
 		names = append(names, d.name)
 	}

@@ -78,8 +78,11 @@ func TestMetricsOfAFleet(t *testing.T) {
 	m.Committed(3 * time.Millisecond)
 	m.Refused(metrics.RefusedConnection)
 	m.Refused("whatever an agent says")
+	m.Run(fleet.Event{Kind: fleet.Applied, Run: 4, Duration: int64(3 * time.Second)})
+	m.Run(fleet.Event{Kind: fleet.Applied, Run: 5})
 	text := scraped(t, m)
 	for _, want := range []string{
+		`fettle_run_seconds_bucket{le="2"} 0`, `fettle_run_seconds_bucket{le="4"} 1`, `fettle_run_seconds_count 1`,
 		`fettle_targets{standing="pending"} 1`, `fettle_targets_connected 1`, `fettle_targets_unexpected 1`,
 		`fettle_drift_addresses 1`, `fettle_target_info{fleet="prod",state="failed",target="web2",version="1.0"} 1`,
 		`fettle_module_revision_assigned{module="modules/web",revision="bbbbbbbbbbbb"} 2`,

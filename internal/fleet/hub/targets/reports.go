@@ -39,6 +39,7 @@ func (g *Registry) OnReport(ctx context.Context, from fleet.TargetID, body []byt
 	}
 	g.told.acknowledge(from, r.Seq)
 	g.Metrics.Reports(1)
+	g.Metrics.Run(r.Event)
 	g.Metrics.Committed(g.Now().Sub(began))
 	return nil, nil
 }

@@ -108,7 +108,7 @@ func showEvents(s *cli.Printer, all []document.Event) {
 	for _, e := range all {
 		what := cli.JoinWords(e.Kind, e.Module, hubclient.Parted("run ", number(e.Run)),
 			hubclient.Parted("changes ", number(e.Changes)),
-			hubclient.Parted("by ", e.By))
+			hubclient.Parted("in ", e.RunTimeText()), hubclient.Parted("by ", e.By))
 		said := cmp.Or(e.Error, e.Text)
 		s.Style().Line(s.App.Stdout, s.Moment(e.At), cmp.Or(e.Name, string(e.Target), "fleet"),
 			what+hubclient.Parted(": ", strings.ReplaceAll(said, "\n", "; ")))

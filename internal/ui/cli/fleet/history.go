@@ -20,8 +20,9 @@ func newFleetHistory(s *cli.Session) *cobra.Command {
 		Use:   "history",
 		Short: "Show numbers of the fleet and of a hub over time",
 		Long: `Shows numbers of the last days, up to 30: targets, connections, errors, drift,
-and the load of the hub that answers. The line has the newest value at its right
-end; where the hub was down, it has a gap.`,
+run times, and the load of the hub that answers. The line has the newest value
+at its right end. Where the hub was down, it has a gap; in run times, also where
+no run ended.`,
 		Example: "  fettle fleet history\n  fettle fleet history --days 7 --json",
 		Args:    cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -50,7 +50,7 @@ func New(h document.History, s document.HistorySeries) Plot {
 	for _, each := range s.Points {
 		least, most = min(least, each.Value), max(most, each.Value)
 	}
-	top := ceiling(most)
+	top := ceilingOf(s.Unit, most)
 	p.Least, p.Most, p.Top = s.ValueText(least), s.ValueText(most), s.ValueText(top)
 	last := s.Points[len(s.Points)-1]
 	if h.Until-last.At <= 2*h.Span {
@@ -88,6 +88,17 @@ func withoutGaps(points []document.HistoryPoint, span int64) (out [][]document.H
 		}
 	}
 	return out
+}
+
+// ceilingOf returns ceiling of a value in the unit that users see.
+func ceilingOf(unit string, v float64) float64 {
+	switch {
+	case unit == "seconds" && v > 3600:
+		return 3600 * ceiling(v/3600)
+	case unit == "seconds" && v > 60:
+		return 60 * ceiling(v/60)
+	}
+	return ceiling(v)
 }
 
 // ceiling returns a round number that is at least v, and not 0.

@@ -39,6 +39,8 @@ func TestPlots(t *testing.T) {
 		"zero":  {"", map[int]float64{last: 0}, nil, []Dot{{558, 102}}, "0", "0", "1"},
 		"bytes": {"bytes", map[int]float64{last: 41e6}, nil, []Dot{{558, 22}}, "41 MB", "41 MB", "50 MB"},
 		"cpus":  {"cpus", map[int]float64{last: 0.123}, nil, []Dot{{558, 22}}, "0.12", "0.12", "0.15"},
+		"times": {"seconds", map[int]float64{last: 75}, nil, []Dot{{558, 21}}, "1.25 min", "1.25 min", "1.5 min"},
+		"hours": {"seconds", map[int]float64{last: 9000}, nil, []Dot{{558, 4}}, "2.5 h", "2.5 h", "2.5 h"},
 		"many":  {"", map[int]float64{last: 1234.5}, nil, []Dot{{558, 22}}, "1234", "1234", "1500"},
 	} {
 		h := day(c.unit, c.values)
