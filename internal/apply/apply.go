@@ -24,13 +24,16 @@ import (
 
 // Event is the progress of a run, for display. All events come from one goroutine, in order.
 type Event struct {
-	// Kind is one of start, done, failed, skipped, wait, progress, undo, note, check.
+	// Kind is one of start, done, failed, skipped, wait, progress, undo, note, check, plan.
 	Kind   string      `json:"kind"`
 	Index  int         `json:"index"` // of the change, from 0
 	Total  int         `json:"total"`
 	Action plan.Action `json:"action,omitempty"`
 	Addr   addr.Addr   `json:"addr,omitempty"`
 	Text   string      `json:"text,omitempty"` // the reason or the error
+	// Plan is set for the kind plan: the events after it are about this plan instead of the plan before. Text then
+	// describes it. It has no differences of content.
+	Plan *plan.Plan `json:"plan,omitempty"`
 }
 
 // Failure is a change that failed, usually the change that stopped the run.

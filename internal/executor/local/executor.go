@@ -36,8 +36,12 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if err := x.runs.mendAfter(now); err != nil {
 		return nil, err
 	}
+	before := now
 	if now, st, todo, err = x.looks.asked(ctx, r, now, st, todo); err != nil {
 		return nil, err
+	}
+	if now != before {
+		announce(show, now, "after its guards")
 	}
 	o = o.For(now)
 	rep, err := x.runs.runOrVerify(ctx, r, now, st, todo, o, show)

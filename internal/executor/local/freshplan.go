@@ -80,6 +80,13 @@ func withoutDiffs(p *plan.Plan) *plan.Plan {
 	return &q
 }
 
+// announce shows the plan of another run of the same operation, before this run begins.
+func announce(show func(executor.Event), p *plan.Plan, text string) {
+	if show != nil {
+		show(executor.Event{Kind: "plan", Total: len(p.Changes), Text: text, Plan: withoutDiffs(p)})
+	}
+}
+
 // asked runs the guards that the plan could not run, on the host, if no other change is
 // planned. A run would otherwise run them in order, and would be recorded although it changes
 // nothing.

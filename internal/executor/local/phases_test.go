@@ -61,7 +61,7 @@ func (s *site) must(err error) {
 
 func (s *site) run(_ context.Context, h *mem.Host, c host.Command) (host.CommandResult, error) {
 	s.trace = append(s.trace, c.Argv[0]+" with "+s.read("/etc/site"))
-	if s.fails[c.Argv[0]] {
+	if s.fails[c.Argv[0]] || s.fails[s.trace[len(s.trace)-1]] {
 		return host.CommandResult{ExitCode: 1}, nil
 	}
 	if c.Argv[0] != "gen" {

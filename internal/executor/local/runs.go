@@ -222,7 +222,16 @@ func (x *runs) backTo(ctx context.Context, run int, o executor.Options,
 	if err != nil {
 		return nil, err
 	}
+	announce(show, p, "back to "+nameOf(run))
 	return x.rollback(ctx, p, g, r, o, show)
+}
+
+// nameOf names the state after a run.
+func nameOf(run int) string {
+	if run == 0 {
+		return "the origin"
+	}
+	return fmt.Sprint("run ", run)
 }
 
 // guard starts the watcher of the deadline before anything changes. The watcher is

@@ -40,6 +40,7 @@ func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, 
 		seen[unbased(now)] = true
 		o.Continues = rep.Run
 		o = o.For(now)
+		announce(show, now, "the next phase")
 		next, err := x.runPlan(ctx, r, now, st, o, show)
 		if next == nil {
 			return rep, err
