@@ -12,12 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/web"
 )
 
@@ -27,8 +29,11 @@ const oneLine = `document.body.innerText.replace(/\s+/g, " ")`
 // alone is a host in memory without a hub, with a repository.
 type alone struct {
 	*machine
-	text string        // of the repository
-	gate chan struct{} // the command "wait" ends when it is closed
+	text    string        // of the repository
+	list    string        // if it is set, the steps instead of a repository
+	gate    chan struct{} // the command "wait" ends when it is closed
+	edit    func(*executor.Request)
+	options executor.Options
 }
 
 func newAlone(t *testing.T, text string) *alone {
@@ -41,7 +46,8 @@ func newAlone(t *testing.T, text string) *alone {
 		}
 	}
 	var err error
-	if a.x, err = local.New(a.host, mem.New(mem.Options{}), local.Options{Now: time.Now}); err != nil {
+	if a.x, err = local.New(a.host, mem.New(mem.Options{}), local.Options{Now: time.Now,
+		Guard: func(context.Context, time.Time) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -62,9 +68,18 @@ func (a *alone) request(context.Context) (executor.Request, executor.Options, fu
 	if ds.HasErrors() {
 		return executor.Request{}, executor.Options{}, nil, errors.New(ds[0].Summary)
 	}
-	return executor.Request{List: res.List, Blobs: res.Blobs, Repair: true, Target: "web1",
-			Revision: repo.Revision{Digest: res.List.Digest(), Commit: strings.Repeat("ab", 20), Subject: "Serve more"}},
-		executor.Options{}, func() {}, nil
+	r := executor.Request{List: res.List, Blobs: res.Blobs, Repair: true, Target: "web1",
+		Revision: repo.Revision{Digest: res.List.Digest(), Commit: strings.Repeat("ab", 20), Subject: "Serve more"}}
+	if a.list != "" {
+		var ds diag.List
+		if r.List, ds = step.Parse("list", []byte(a.list)); ds.HasErrors() {
+			return executor.Request{}, executor.Options{}, nil, ds.Err()
+		}
+	}
+	if a.edit != nil {
+		a.edit(&r)
+	}
+	return r, a.options, func() {}, nil
 }
 
 // open opens a browser on the pages of the host.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -140,25 +141,38 @@ func (d *hostData) keepProblem(err error) error {
 }
 
 // refusal is a reason why something is not possible, with the next steps of the user.
-type refusal struct{ Why, Next string }
+type refusal struct {
+	Why, Next string
+	Page      string // that has a button for the next step; "" means that there is none
+	Button    string // the text of the link to the page
+}
 
 // holds returns the reasons why a host must not be changed now, each with the next steps.
 func (d *hostData) holds(c executor.Condition) (out []refusal) {
 	if c.Locked != "" {
-		out = append(out, refusal{"Another process changes the host: " + c.Locked, "Wait until it has ended."})
+		out = append(out, refusal{Why: "Another process changes the host: " + c.Locked, Next: "Wait until it has ended."})
 	}
 	if c.Unfinished > 0 {
-		out = append(out, refusal{
-			fmt.Sprintf("Run %d has not ended: it crashed, or another process continues it.", c.Unfinished),
-			d.command("recover")})
+		out = append(out, d.linked(refusal{
+			Why:  fmt.Sprintf("Run %d has not ended: it crashed, or another process continues it.", c.Unfinished),
+			Next: d.command("recover")}, "recover", "Undo or finish it"))
 	}
 	if c.Armed != nil {
-		out = append(out, refusal{
-			fmt.Sprintf("Run %d waits for its confirmation, and otherwise undoes itself.", c.Armed.Run),
-			d.command("confirm")})
+		out = append(out, d.linked(refusal{
+			Why:  fmt.Sprintf("Run %d waits for its confirmation, and otherwise undoes itself.", c.Armed.Run),
+			Next: d.command("confirm")}, "confirm", "Confirm it"))
 	}
 	if c.Frozen != nil {
-		out = append(out, refusal{"The host was frozen by " + c.Frozen.By + ": " + c.Frozen.Why, d.command("unfreeze")})
+		out = append(out, refusal{Why: "The host was frozen by " + c.Frozen.By + ": " + c.Frozen.Why,
+			Next: d.command("unfreeze")})
 	}
 	return out
+}
+
+// linked adds the link to a page, which only a host without a hub has.
+func (d *hostData) linked(r refusal, path, text string) refusal {
+	if d.host != nil {
+		r.Page, r.Button = "/targets/"+url.PathEscape(d.Name)+"/"+path, text
+	}
+	return r
 }

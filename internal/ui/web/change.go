@@ -133,5 +133,6 @@ func approveAlarm(v *visit) (string, string, error) {
 
 // changesOfHost returns the function of each form, for a site without a hub.
 func changesOfHost() map[string]changeFunc {
-	return map[string]changeFunc{"/targets/{target}/rollback": rollBack, "/targets/{target}/apply": applyPlan}
+	return map[string]changeFunc{"/targets/{target}/rollback": rollBack, "/targets/{target}/apply": applyPlan,
+		"/targets/{target}/confirm": confirmRun, "/targets/{target}/recover": recoverRun}
 }

@@ -27,8 +27,20 @@ type planData struct {
 	Unsure   time.Duration // a run undoes itself unless it is confirmed within this time; 0 means that it does not
 	Notes    []string
 	Refused  []refusal // the reasons why there is no button
+	// Repair is the choice of the user about manual changes: repairDrift, keepDrift, or "" for the policy of the
+	// repository.
+	Repair string
+	// Overwritten and Kept are the numbers of manual changes that the run overwrites, and that it keeps.
+	Overwritten, Kept int
+	Uncommitted       bool // the user applies uncommitted changes
 	changeList
 }
+
+// The choices about manual changes.
+const (
+	repairDrift = "overwrite"
+	keepDrift   = "keep"
+)
 
 // planPage shows the plan of the repository, which changes nothing.
 func planPage(v *visit) (*page, error) {
@@ -36,7 +48,7 @@ func planPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := planData{hostData: host}
+	d := planData{hostData: host, Repair: v.URL.Query().Get("manual")}
 	q := d.question("plan")
 	err = ask(v, q, func(ctx context.Context, x *wire.Client) error {
 		w, err := d.plan(ctx, x, q.command)
@@ -52,7 +64,19 @@ func planPage(v *visit) (*page, error) {
 }
 
 func (d *planData) question(verb string) question {
-	return question{target: d.Name, command: d.command(verb, d.host.Repository...), changes: true, within: compileWithin}
+	return question{target: d.Name, command: d.commandLine(verb), changes: true, within: compileWithin}
+}
+
+// commandLine returns the command with the same choices.
+func (d *planData) commandLine(verb string) string {
+	words := slices.Clone(d.host.Repository)
+	if flag := map[string]string{repairDrift: "--no-repair=false", keepDrift: "--no-repair"}[d.Repair]; flag != "" {
+		words = append(words, flag)
+	}
+	if d.Uncommitted {
+		words = append(words, "--dirty")
+	}
+	return d.command(verb, words...)
 }
 
 // wanted is a request with its plan and its options.
@@ -69,6 +93,12 @@ func (d *planData) plan(ctx context.Context, x *wire.Client, command string) (w 
 		return w, err
 	}
 	w.Diffs = true
+	switch d.Repair {
+	case repairDrift, keepDrift:
+		w.Repair = d.Repair == repairDrift
+	default:
+		d.Repair = ""
+	}
 	if w.plan, err = x.Plan(ctx, w.Request); err == nil {
 		var s executor.Status
 		if s, err = x.Status(ctx); err == nil {
@@ -85,15 +115,21 @@ func (d *planData) fill(w wanted, s executor.Status, kept *wire.Kept, command st
 	p := w.plan
 	d.changeList, d.Digest, d.Empty, d.Notes = listChanges(p, command), p.Digest(), p.Empty(), p.Notes
 	d.Revision, d.Unsure = w.Revision, w.options.For(p).ConfirmWithin
-	apply := d.command("apply", d.host.Repository...)
+	for _, c := range p.Changes {
+		switch {
+		case c.Action == plan.Drift:
+			d.Kept++
+		case c.Drifted && c.Action.Mutates():
+			d.Overwritten++
+		}
+	}
+	apply := d.commandLine("apply")
 	d.Refused = d.holds(s.Condition)
 	refuse := func(is bool, why, next string) {
 		if is {
-			d.Refused = append(d.Refused, refusal{why, next})
+			d.Refused = append(d.Refused, refusal{Why: why, Next: next})
 		}
 	}
-	refuse(w.Revision.Dirty, "The repository has uncommitted changes. Commit them, or apply them as they are.",
-		apply+" --dirty")
 	refuse(len(p.Purges()) > 0 && !w.options.CrossIrreversible, "Some changes cannot be undone.",
 		apply+" --cross-irreversible")
 	refuse(kept != nil && kept.Generation > 0 && s.State.List != p.List,
@@ -106,7 +142,8 @@ func applyPlan(v *visit) (text, next string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	d, digest := planData{hostData: host}, v.PostForm.Get("plan")
+	d, digest := planData{hostData: host, Repair: v.PostForm.Get("manual"),
+		Uncommitted: v.PostForm.Get("uncommitted") != ""}, v.PostForm.Get("plan")
 	q := d.question("apply")
 	err = startRun(v, q, "Apply", func(ctx context.Context, x *wire.Client, r *hostRun) (*executor.Report, error) {
 		w, err := d.plan(ctx, x, q.command)
@@ -131,6 +168,9 @@ func (d *planData) refused(digest string) error {
 	switch {
 	case len(d.Refused) > 0:
 		p.Title, p.Detail = "The run is not possible now", d.Refused[0].Why
+	case d.Revision.Dirty && !d.Uncommitted:
+		p.Title = "The repository has uncommitted changes"
+		p.Detail = "cannot apply: the form did not choose to apply uncommitted changes too"
 	case d.Digest != digest:
 		p.Title = "The plan has changed"
 		p.Detail = "cannot apply: the repository, the host or its applied state has changed since the page showed the plan"
@@ -200,10 +240,22 @@ func progressPage(v *visit) (*page, error) {
 	defer v.runs.mu.Unlock()
 	d := progressData{hostData: host}
 	if v.runs.newest != nil {
-		d.runState = v.runs.newest.data
-		d.Changes = slices.Clone(d.Changes)
+		d.runState = v.runs.newest.data.copied()
 	}
 	return &page{Title: "Progress on " + d.Name, Tab: "/", Template: "progress", Data: d, Command: d.command("log")}, nil
+}
+
+// Runs returns the numbers of the runs in the history.
+func (d progressData) Runs() []int {
+	switch {
+	case d.Report == nil:
+		return nil
+	case len(d.Report.Runs) > 0:
+		return d.Report.Runs
+	case d.Report.Run > 0:
+		return []int{d.Report.Run}
+	}
+	return nil
 }
 
 // Took returns the duration of a run until now or its end.

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -45,8 +47,38 @@ type runState struct {
 	Text    string // the newest message
 	Failure string
 	Report  *executor.Report
-	Done    int // number of changes
+	Phases  []phase // in their order; the last one runs, or ran
+}
+
+// phase is a part of a run with a plan of its own.
+type phase struct {
+	Text string // the reason for its plan; "" means that the user saw the plan
 	changeList
+	rest map[string]int // the number of changes with a result that the page does not show
+}
+
+// Count returns the number of changes with a result.
+func (p phase) Count(outcome string) int {
+	n := p.rest[outcome]
+	for _, c := range p.Changes {
+		if c.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// Total returns the number of all changes, also of changes beyond the limit of a page.
+func (p phase) Total() int { return len(p.Changes) + p.More }
+
+// copied returns a copy that later events do not change.
+func (s runState) copied() runState {
+	s.Phases = slices.Clone(s.Phases)
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		p.Changes, p.rest = slices.Clone(p.Changes), maps.Clone(p.rest)
+	}
+	return s
 }
 
 // add makes a run the newest one, unless the newest one has not ended.
@@ -103,7 +135,7 @@ func (r *hostRun) edit(f func(*runState)) {
 
 // begin shows the plan of the run.
 func (r *hostRun) begin(l changeList) {
-	r.edit(func(d *runState) { d.changeList = l })
+	r.edit(func(d *runState) { d.Phases = []phase{{changeList: l, rest: map[string]int{}}} })
 	close(r.begun)
 }
 
@@ -119,23 +151,42 @@ func (r *hostRun) end(rep *executor.Report, err error) {
 
 // show adds an event of the run.
 func (r *hostRun) show(e executor.Event) {
-	outcome := map[string]string{"start": "applying", "done": "done", "failed": "failed", "skipped": "skipped",
-		"undo": "undone"}[e.Kind]
 	r.edit(func(d *runState) {
-		if outcome == "" {
+		outcome := map[string]string{"start": "applying", "done": "done", "failed": "failed", "skipped": "skipped",
+			"undo": "undone"}[e.Kind]
+		switch {
+		case e.Kind == "plan" && e.Plan != nil:
+			d.begin(e)
+		case outcome == "":
 			d.Text = bounded(e.Text)
-			return
-		}
-		i := slices.IndexFunc(d.Changes, func(c change) bool { return c.Addr == e.Addr })
-		if i < 0 {
-			return
-		}
-		c := &d.Changes[i]
-		if outcome == "done" && c.Outcome != "done" {
-			d.Done++
-		}
-		if c.Outcome = outcome; outcome == "failed" {
-			c.Failure = bounded(e.Text)
+		default:
+			d.set(e, outcome)
 		}
 	})
+}
+
+// begin begins a phase.
+func (s *runState) begin(e executor.Event) {
+	p := phase{Text: bounded(cmp.Or(e.Text, "the next phase")), rest: map[string]int{}}
+	p.changeList = listChanges(e.Plan, s.Phases[0].Command)
+	s.Text, s.Phases = "", append(s.Phases, p)
+}
+
+// set sets the result of the change of an event, in the phase that runs.
+func (s *runState) set(e executor.Event, outcome string) {
+	p := &s.Phases[len(s.Phases)-1]
+	i := e.Index
+	if i < 0 || i >= len(p.Changes) || p.Changes[i].Addr != e.Addr {
+		i = slices.IndexFunc(p.Changes, func(c change) bool { return c.Addr == e.Addr })
+	}
+	if s.Text = ""; i < 0 {
+		if outcome != "applying" && p.More > 0 {
+			p.rest[outcome]++
+		}
+		return
+	}
+	c := &p.Changes[i]
+	if c.Outcome = outcome; outcome == "failed" {
+		c.Failure = bounded(e.Text)
+	}
 }

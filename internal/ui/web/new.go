@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -16,7 +17,8 @@ func New(c Config) *Site {
 	asking := hostPages()
 	if s.pages = pages(); s.Host != nil {
 		s.pages, s.Changed = pagesOfHost(), s.runs.changed
-		asking["/targets/{target}/plan"] = planPage
+		maps.Copy(asking, map[string]pageFunc{"/targets/{target}/plan": planPage,
+			"/targets/{target}/confirm": confirmPage, "/targets/{target}/recover": recoverPage})
 	}
 	for path, read := range s.pages {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, read) })

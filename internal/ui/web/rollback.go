@@ -75,7 +75,7 @@ func (d *rollbackData) fill(p *plan.Plan, c executor.Condition, kept *wire.Kept,
 	d.Refused = d.holds(c)
 	refuse := func(is bool, why, next string) {
 		if is {
-			d.Refused = append(d.Refused, refusal{why, next})
+			d.Refused = append(d.Refused, refusal{Why: why, Next: next})
 		}
 	}
 	stop, how := "The agent would undo the rollback immediately. Freeze the target first, or pin it to the commit.",

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -27,11 +28,45 @@ type single struct {
 	last    *journal.RunInfo
 	applied []executor.Options
 	orderly chan string // a run ends only when it is stopped, and then has a last step; nil means at once
+
+	planned   []executor.Request
+	drifted   bool             // a user changed the file
+	events    []executor.Event // of a run, instead of the usual ones
+	report    *executor.Report // of a run, instead of the usual one
+	confirmed []executor.Options
+	recovered []executor.Options
 }
 
-func (x *single) Plan(context.Context, executor.Request) (*plan.Plan, error) {
-	return &plan.Plan{Operation: journal.OpApply, Base: 3, List: "new",
-		Changes: []plan.Change{{Action: plan.Create, Addr: "file:/etc/port", Why: x.why}}}, nil
+func (x *single) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
+	x.planned = append(x.planned, r)
+	p := &plan.Plan{Operation: journal.OpApply, Base: 3, List: "new",
+		Changes: []plan.Change{{Action: plan.Create, Addr: "file:/etc/port", Why: x.why}}}
+	if x.drifted {
+		c := plan.Change{Action: plan.Drift, Addr: "file:/etc/motd", Drifted: true}
+		if r.Repair {
+			c.Action = plan.Repair
+		}
+		p.Changes = append(p.Changes, c)
+	}
+	return p, nil
+}
+
+func (x *single) Confirm(_ context.Context, o executor.Options) (int, error) {
+	x.confirmed = append(x.confirmed, o)
+	return x.condition.Armed.Run, nil
+}
+
+func (x *single) Recover(_ context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	x.recovered = append(x.recovered, o)
+	show(executor.Event{Kind: "undo", Addr: "file:/etc/port"})
+	return &executor.Report{Run: 3, Outcome: journal.RolledBack}, nil
+}
+
+func (x *single) RunDetails(_ context.Context, run int, _ bool) (d executor.RunDetails, err error) {
+	d.Info.Header.Run, d.Info.Header.OnCrash = run, "finish"
+	d.Plan = &plan.Plan{Changes: []plan.Change{{Action: plan.Create, Addr: "file:/etc/port"}}}
+	d.Invocations = []executor.Invocation{{Parts: []executor.Part{{Addr: "file:/etc/port", Outcome: "done"}}}}
+	return d, nil
 }
 
 func (x *single) Status(context.Context) (executor.Status, error) {
@@ -44,6 +79,9 @@ func (x *single) Apply(ctx context.Context, _ executor.Request, _ *plan.Plan, o 
 	for _, kind := range []string{"start", "wait", "done"} {
 		show(executor.Event{Kind: kind, Addr: "file:/etc/port", Text: "soon"})
 	}
+	for _, e := range x.events {
+		show(e)
+	}
 	if x.slow != nil {
 		x.slow <- struct{}{} // it has begun
 		<-x.slow
@@ -54,7 +92,7 @@ func (x *single) Apply(ctx context.Context, _ executor.Request, _ *plan.Plan, o 
 		time.Sleep(50 * time.Millisecond) // the present step
 		x.orderly <- "ended"
 	}
-	return &executor.Report{Run: 4, Outcome: journal.Succeeded, Changed: 1}, x.err
+	return cmp.Or(x.report, &executor.Report{Run: 4, Outcome: journal.Succeeded, Changed: 1}), x.err
 }
 
 func (x *single) request(context.Context) (executor.Request, executor.Options, func(), error) {
@@ -122,7 +160,7 @@ func TestApplyIsRefused(t *testing.T) {
 	x.why = "another reason"
 	refused(s, "The plan has changed")
 	x.why, x.dirty = "", true
-	refused(s, "uncommitted changes")
+	refused(s, "did not choose to apply uncommitted changes")
 	x.dirty, x.compile = false, errors.New("cannot read fettle.hcl")
 	refused(s, "cannot read fettle.hcl")
 	if text := read(s, "/targets/web1/plan").Body.String(); !strings.Contains(text, "cannot read fettle.hcl") {
