@@ -1,38 +1,44 @@
 package arch
 
 import (
+	"fmt"
 	"go/ast"
 	"strings"
 	"unicode"
 )
 
 // echoes counts doc comments that only repeat the documented name, such as "Size is the size.".
-func (p *pkg) echoes() (n int) {
+func (p *pkg) echoes() (places []string) {
+	add := func(doc *ast.CommentGroup, name string) {
+		if echo(doc, name) {
+			places = append(places, fmt.Sprintf("\n%s:%d", p.file(doc.Pos()), p.fset.Position(doc.Pos()).Line))
+		}
+	}
 	for _, f := range p.files {
 		ast.Inspect(f, func(node ast.Node) bool {
 			switch d := node.(type) {
 			case *ast.FuncDecl:
-				n += echo(d.Doc, funcName(d))
+				add(d.Doc, funcName(d))
 			case *ast.TypeSpec:
-				n += echo(d.Doc, d.Name.Name)
+				add(d.Doc, d.Name.Name)
 			case *ast.GenDecl:
 				if len(d.Specs) == 1 {
 					if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
-						n += echo(d.Doc, spec.Name.Name)
+						add(d.Doc, spec.Name.Name)
 					}
 				}
 			}
 			return true
 		})
 	}
-	return n
+	return places
 }
 
-// echo returns 1 if each word of a comment is a part of the name or a filler word, and 0 otherwise.
-func echo(doc *ast.CommentGroup, name string) int {
+// echo reports whether each word of a comment is a part of the name or a filler word.
+func echo(doc *ast.CommentGroup, name string) bool {
 	text := strings.TrimSpace(doc.Text())
 	if text == "" {
-		return 0
+		return false
 	}
 	known := map[string]bool{}
 	for _, w := range append(words(name),
@@ -41,10 +47,10 @@ func echo(doc *ast.CommentGroup, name string) int {
 	}
 	for _, w := range words(text) {
 		if !known[w] && !known[strings.TrimSuffix(w, "s")] && !known[w+"s"] {
-			return 0
+			return false
 		}
 	}
-	return 1
+	return true
 }
 
 // words splits a text at spaces and signs, and identifiers at their capitals. All words are in lower

@@ -36,17 +36,42 @@ const sizeLimits = "testdata/sizes.txt"
 func TestSizes(t *testing.T) {
 	pkgs := loadProject(t)
 	found := sizesOf(pkgs)
-	wide := columns(t, "../..", found)
+	where := columns(t, "../..", found)
+	for _, p := range pkgs {
+		where["comments that repeat the name in "+p.path] = p.echoes()
+	}
 	for _, place := range holdLimits(t, sizeLimits, found) {
-		t.Errorf("%s: %d, more than its limit in %s, or than the maximum if it has none: split the type, the package, "+
-			"the file or the line (a tab counts as one column)%s", place, found[place], sizeLimits,
-			strings.Join(wide[place], ""))
+		t.Errorf("%s: %d. %s. Places with a limit in %s may have at most their present number.%s", place, found[place],
+			remedyFor(place), sizeLimits, strings.Join(where[place], ""))
 	}
 	if !testing.Verbose() {
 		return
 	}
 	t.Logf("overview:\n%s", overviewOf(t, pkgs))
 	t.Logf("the largest exceptions:\n%s", largest(found, 40))
+}
+
+// remedyFor returns what to do if a measure is too large.
+func remedyFor(place string) string {
+	for _, m := range []struct {
+		measure string
+		most    int
+		remedy  string
+	}{
+		{"methods of interface ", maxInterface, "Declare an interface with fewer methods where it is used"},
+		{"methods of ", maxMethods, "Split the type, or make a method that uses no field a function"},
+		{"fields of ", maxFields, "Split the type"},
+		{"files of ", maxPackage, "Move a topic to a package below it"},
+		{"files in cycles of ", 0, "Move what both files need to a third one, or below both"},
+		{"comments that repeat the name ", 0, "Say what the name does not say, or delete the comment"},
+		{"lines over ", 0, fmt.Sprintf("Break lines before column %d; a tab counts as one", maxColumns+1)},
+		{"lines of ", maxCommand, "Split the file"},
+	} {
+		if strings.HasPrefix(place, m.measure) {
+			return fmt.Sprintf("The maximum is %d. %s", m.most, m.remedy)
+		}
+	}
+	return "Split it"
 }
 
 // TestSizesAreFound: a package that breaks each maximum is found at each.
@@ -126,7 +151,7 @@ func sizesOf(pkgs []*pkg) map[string]int {
 		}
 		add(len(p.files), maxPackage, "files of", p.path)
 		add(p.cyclicFiles(), 0, "files in cycles of", p.path)
-		add(p.echoes(), 0, "comments that repeat the name in", p.path)
+		add(len(p.echoes()), 0, "comments that repeat the name in", p.path)
 	}
 	return found
 }

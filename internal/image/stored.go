@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/addr"
 )
 
-// types lists every type of image once. The pointers are nil: they only stand for their types.
-func types() []Variant {
+// Types lists every type of image once. The pointers are nil: they only stand for their types.
+func Types() []Variant {
 	return []Variant{(*File)(nil), (*Region)(nil), (*User)(nil), (*Group)(nil), (*Member)(nil), (*Package)(nil),
 		(*Unit)(nil), (*Sysctl)(nil), (*Exec)(nil)}
 }
@@ -17,7 +17,7 @@ func types() []Variant {
 // Fits reports whether an address of kind k can have the image. It is false only if one type alone has
 // images for k, and the image has another type.
 func (i Image) Fits(k addr.Kind) bool {
-	for _, t := range types() {
+	for _, t := range Types() {
 		if t.kind() == k {
 			return i.Known() && i.Variant.stored() == t.stored()
 		}
@@ -61,7 +61,7 @@ func onlyMember(b []byte) (Variant, []byte) {
 	if !is || !found || !bytes.HasPrefix(text, []byte("{")) || !bytes.HasSuffix(text, []byte("}")) {
 		return nil, nil
 	}
-	for _, t := range types() {
+	for _, t := range Types() {
 		if t.stored() == string(name) {
 			return t, text[:len(text)-1]
 		}
@@ -76,7 +76,7 @@ func (i *Image) readMembers(b []byte) error {
 		return err
 	}
 	*i = Image{}
-	for _, t := range types() {
+	for _, t := range Types() {
 		text, is := members[t.stored()]
 		if !is || string(text) == "null" {
 			continue

@@ -66,11 +66,9 @@ func TestOfNil(t *testing.T) {
 func TestFits(t *testing.T) {
 	own := map[addr.Kind]string{addr.KindUser: "user", addr.KindGroup: "group", addr.KindMember: "member",
 		addr.KindPkg: "package", addr.KindUnit: "unit", addr.KindSysctl: "sysctl"}
-	kinds := []addr.Kind{addr.KindFile, addr.KindMeta, addr.KindEdit, addr.KindUser, addr.KindGroup, addr.KindMember,
-		addr.KindPkg, addr.KindUnit, addr.KindSysctl, addr.KindExec, addr.KindAct, addr.KindWait, addr.KindCheck}
 	images := full(t)
 	images["unknown"] = image.Image{}
-	for _, k := range kinds {
+	for _, k := range addr.Kinds() {
 		for name, i := range images {
 			if want := own[k] == "" || own[k] == name; i.Fits(k) != want {
 				t.Errorf("%s %s: fits is %v", k, name, !want)

@@ -34,14 +34,14 @@ func drawStep(t *rapid.T) step.Step {
 
 // drawImage returns an image of any type; sometimes an unknown one.
 func drawImage(t *rapid.T, depth int) image.Image {
-	types := []image.Variant{new(image.File), new(image.Region), new(image.User), new(image.Group), new(image.Member),
-		new(image.Package), new(image.Unit), new(image.Sysctl), new(image.Exec)}
+	types := image.Types()
 	n := rapid.IntRange(0, len(types)).Draw(t, "type")
 	if n == len(types) {
 		return image.Image{}
 	}
-	fill(t, reflect.ValueOf(types[n]).Elem(), depth)
-	return image.Image{Variant: types[n]}
+	v := reflect.New(reflect.TypeOf(types[n]).Elem())
+	fill(t, v.Elem(), depth)
+	return image.Image{Variant: v.Interface().(image.Variant)}
 }
 
 // fill sets everything below v by dice; a new field takes part by itself.

@@ -34,6 +34,15 @@ func imagesWith(odd string) []image.Image {
 // TestImagesInState: a state with images of every type has the bytes of earlier versions, and every byte of
 // the images is read again, even if the text is not UTF-8.
 func TestImagesInState(t *testing.T) {
+	used := map[reflect.Type]bool{}
+	for _, i := range imagesWith("") {
+		used[reflect.TypeOf(i.Variant)] = true
+	}
+	for _, v := range image.Types() {
+		if !used[reflect.TypeOf(v)] {
+			t.Errorf("the state has no image of the type %T: add one at the end, and its digests", v)
+		}
+	}
 	for odd, want := range map[string]string{
 		"a\xe9": "39723f459b61cb3bdbd488ec363dff35c96b2416746445c4979d2bad4b60dbb1",
 		"<é>":   "ee29f5707675f65a296aa510fd960eb62e0c4b73934b5d288d0e910a16480e2c",

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"reflect"
 	"testing"
 
 	"fettle.dev/fettle/internal/image"
@@ -45,6 +46,7 @@ func TestPlansOverBinaryContent(t *testing.T) {
 // version. So the digest of a plan with images of every type does not change.
 func TestDigestOfImages(t *testing.T) {
 	p, out := somePlan(), "a\xe9"
+	used := map[reflect.Type]bool{}
 	for _, i := range []image.Image{
 		image.Of(&image.File{Type: image.Symlink, Target: out, Xattrs: map[string][]byte{out: {1}}}),
 		image.Of(&image.Region{Present: true, Text: "<a>\n", Others: []image.Place{{Text: out, Line: 2}}}),
@@ -58,6 +60,12 @@ func TestDigestOfImages(t *testing.T) {
 		{},
 	} {
 		p.Changes = append(p.Changes, plan.Change{Action: plan.Update, Addr: "file:/i", From: &i, To: &i, Earlier: &i})
+		used[reflect.TypeOf(i.Variant)] = true
+	}
+	for _, v := range image.Types() {
+		if !used[reflect.TypeOf(v)] {
+			t.Errorf("the plan has no image of the type %T: add one at the end, and its digest", v)
+		}
 	}
 	const want = "sha256:0d2c6d6c9c5eaf00b03efd403c23250f3a1a3d01a340a5b9dd1b68710c5ebc09"
 	if got := p.Digest(); got != want {

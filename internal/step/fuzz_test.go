@@ -22,7 +22,18 @@ var seeds = []string{
 	"EXEC db \"a=b\" \"\" \"#c\" \"\\x80\" env=A=1 env=B= timeout=90s undo=\"rm -rf 'a b'\"\n",
 	"ACT reload nginx.service on=file:/etc/nginx/nginx.conf\nACT run x a b on=exec:db timeout=300s\n",
 	"CHECK c http=http://127.0.0.1/ status=200 within=0.5s\nINCLUDE generated/users.steps\n",
+	"WAIT db tcp=db1:5432 timeout=10m\n",
 	"MKDIR /caf\u00e9 \"\\u202e\"\n#@ x\n#\n\x00\n\xff\n\x1b[31m\nMKDIR \"/a\n",
+}
+
+// TestSeeds: the fuzzer begins with every verb.
+func TestSeeds(t *testing.T) {
+	text := " " + strings.Join(strings.Fields(strings.Join(seeds, "\n")), " ")
+	for _, schema := range step.Schemas() {
+		if !strings.Contains(text, " "+string(schema.Verb)+" ") {
+			t.Errorf("no seed has the verb %s", schema.Verb)
+		}
+	}
 }
 
 func FuzzParse(f *testing.F) {

@@ -57,7 +57,7 @@ func TestBadProfile(t *testing.T) {
 	}
 }
 
-// TestFloors: the floors name what is there.
+// TestFloors: the floors name existing directories, and each package of verbs has a floor.
 func TestFloors(t *testing.T) {
 	text, err := os.ReadFile("floors.txt")
 	if err != nil {
@@ -70,6 +70,15 @@ func TestFloors(t *testing.T) {
 	for _, f := range floors {
 		if _, err := os.Stat(filepath.Join("../..", f.path)); err != nil {
 			t.Errorf("the floor of %s is of nothing: %v", f.path, err)
+		}
+	}
+	verbs, err := os.ReadDir("../../internal/verb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range verbs {
+		if v.IsDir() && !strings.Contains(string(text), "\ninternal/verb/"+v.Name()+" ") {
+			t.Errorf("internal/verb/%s has no floor", v.Name())
 		}
 	}
 }

@@ -14,8 +14,8 @@ const (
 	AlarmPageFormat        = "fettle.fleet.alarms/1"
 )
 
-// Notification is a rule that selects events and their receiver. Exactly one of Webhook, Mail and
-// Command is set. It contains no secrets: it names files in the directory notify of a hub.
+// Notification is a rule that selects events and their channel: exactly one of the pointers is set. It contains no
+// secrets: it names files in the directory notify of a hub.
 type Notification struct {
 	Name string `json:"name"`
 	// On are the kinds of events; none means alarm, failed, silent and hub.

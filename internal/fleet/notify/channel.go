@@ -49,7 +49,7 @@ func channelsOf(r document.Notification) (out []Channel) {
 	return out
 }
 
-// channelNames returns the names of all kinds of channels, for messages: "webhook, mail or command".
+// channelNames returns the names of all kinds of channels, for messages, as in "webhook, mail or command".
 func channelNames() string {
 	var names []string
 	for _, row := range channelRows() {

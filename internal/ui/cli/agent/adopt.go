@@ -75,10 +75,10 @@ The signature of a commit does not say that the commits below it are signed. Two
 settings in /etc/fettle/agent.conf require more. They need allowed_signers, and
 hubs cannot change them:
 
-  require_every_commit_signed = true   Each commit since the last accepted commit
-                                       has a valid signature.
-  require_descent = true               The last accepted commit is an ancestor of
-                                       the new commit.
+  require_every_commit_signed = true   Each commit since the last accepted
+                                       commit has a valid signature.
+  require_descent = true               The last accepted commit is an ancestor
+                                       of the new commit.
 
 A commit that does not meet them needs a permit: fettle permit --help.
 

@@ -3,6 +3,10 @@ package commands
 import (
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -26,5 +30,20 @@ func TestWrapFlags(t *testing.T) {
 	}
 	if got := cli.WrapFlags(text, 30); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(text), " ") {
 		t.Errorf("a word is missing:\n%s", got)
+	}
+}
+
+// TestWidthOfHelp: the descriptions of all commands fit a terminal with 80 columns.
+func TestWidthOfHelp(t *testing.T) {
+	err := walk((&cli.App{Now: time.Now, Commands: All(nil)}).Root(), func(c *cobra.Command) error {
+		for line := range strings.Lines(c.Long) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s: a line of the description has %d columns, and can have 80: %s", c.CommandPath(), n, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -26,7 +26,8 @@ func New(s *cli.Session) *cobra.Command {
   an address      pkg:nginx, unit:nginx.service (as plans show them).
   a state         file.motd.
   FILE:LINE       modules/base/module.hcl:9: the steps of this source line.
-  var NAME        The value of a variable for a target, and each level that sets it.
+  var NAME        The value of a variable for a target, and each level that sets
+                  it.
   module NAME     Why a target has a module, and its dependencies both ways.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.

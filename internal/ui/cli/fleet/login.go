@@ -37,11 +37,11 @@ After the login, only hubs of that fleet CA are trusted, at any address.
 
 Hosts can require signed commands. Set your SSH key for them with --sign-key.
 
-With --web, it prints a link to the pages of the hub, with your stored login. The
-link works once, for two minutes, and signs a browser in for at most 12 hours.
-The browser then has at most your rights. Its session is a login token: see it
-with fettle user logins, and end it with fettle user revoke. It also ends with
-the token of your login. An admin can name another user with --user.`,
+With --web, it prints a link to the pages of the hub, with your stored login.
+The link works once, for two minutes, and signs a browser in for at most 12
+hours. The browser then has at most your rights. Its session is a login token:
+see it with fettle user logins, and end it with fettle user revoke. It also ends
+with the token of your login. An admin can name another user with --user.`,
 		Example: "  fettle login https://hub.example.org:7440 --ca-digest sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null\n" +
 			"  fettle login --web",
 		Args: cli.Args(0, 1),

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
@@ -15,16 +12,6 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"github.com/spf13/cobra"
 )
-
-// notifyFlags are the flags of a rule.
-type notifyFlags struct {
-	rule     document.Notification
-	hook     document.Webhook
-	mail     document.Mail
-	command  document.Command
-	every    time.Duration
-	template string
-}
 
 func newNotifySet(s *cli.Session) *cobra.Command {
 	var f notifyFlags
@@ -77,28 +64,6 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 	return c
 }
 
-// refuseLoneFlags refuses a setting of a channel without the channel, which would have no effect.
-func refuseLoneFlags(given func(flag string) bool) error {
-	for _, channel := range []struct {
-		flags, settings []string
-		hint            string
-	}{
-		{[]string{"--webhook", "--webhook-file"}, []string{"secret-file"}, "--webhook URL"},
-		{[]string{"--mail"}, []string{"from", "server", "user", "password-file"}, "--mail ADDRESS"},
-		{[]string{"--command"}, []string{"approve"}, "--command PROGRAM"},
-	} {
-		if slices.ContainsFunc(channel.flags, func(f string) bool { return given(strings.TrimPrefix(f, "--")) }) {
-			continue
-		}
-		if i := slices.IndexFunc(channel.settings, given); i >= 0 {
-			flag := "--" + channel.settings[i]
-			return cli.Refuse("Add "+channel.hint+", or omit "+flag,
-				fmt.Sprintf("cannot use %s without %s", flag, strings.Join(channel.flags, " or ")))
-		}
-	}
-	return nil
-}
-
 // request is the rule that the flags say.
 func (f notifyFlags) request(name string, more []string) (document.Notification, error) {
 	r := f.rule
@@ -111,16 +76,11 @@ func (f notifyFlags) request(name string, more []string) (document.Notification,
 		}
 		r.Template = string(text)
 	}
-	if f.hook.URL != "" || f.hook.File != "" {
-		r.Webhook = &f.hook
+	f.command.Args = more
+	for _, c := range notifyChannels() {
+		c.set(&f, &r)
 	}
-	if len(f.mail.To) > 0 {
-		r.Mail = &f.mail
-	}
-	if f.command.Program != "" {
-		f.command.Args = more
-		r.Command = &f.command
-	} else if len(more) > 0 {
+	if r.Command == nil && len(more) > 0 {
 		return r, cli.Refuse("Name it: --command PROGRAM", "cannot pass arguments without a program")
 	}
 	return r, nil

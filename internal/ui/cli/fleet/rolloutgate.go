@@ -56,8 +56,8 @@ func newRolloutVerdict(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verdict ROLLOUT GATE pass|fail|error",
 		Short: "Report the verdict of a webhook gate",
-		Long: `Reports the verdict of a program, such as a pipeline, about the current wave of a
-rollout. The gate must be a webhook. With fail the rollout stops as after too
+		Long: `Reports the verdict of a program, such as a pipeline, about the current wave of
+a rollout. The gate must be a webhook. With fail the rollout stops as after too
 many failures, unless the gate tolerates the failure.`,
 		Example: "  fettle rollout verdict r7 tests pass --reason 'build 4711'",
 		Args:    cli.Args(3, 3),

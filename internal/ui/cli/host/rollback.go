@@ -23,7 +23,8 @@ units. Rollback needs neither git nor the repository, because step lists and
 content are stored on the host.
 
 TO is
-  nothing            the state before the last run; repeated, it undoes the rollback
+  nothing            the state before the last run; repeated, it undoes the
+                     rollback
   a number           that run (see: fettle log)
   0 or origin        before fettle first changed the host
   a commit           its newest run; the beginning of its hash is enough

@@ -21,8 +21,8 @@ func NewShow(s *cli.Session) *cobra.Command {
 Without a number it shows the last run. c3 is a command of fettle run or a
 similar command, with the end of its output.
 
---diff adds what the run changed in text files, if their content is still stored.
-It does not show secret content.`,
+--diff adds what the run changed in text files, if their content is still
+stored. It does not show secret content.`,
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 --diff\n  fettle show c3",
 		Args:    cli.Args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -28,8 +28,8 @@ address, and serves them until you stop it.
 Without a login to a hub, or with --host, the pages show this host: its runs and
 their changes, its drift, the plan of the repository in this directory, and
 rollbacks. They can apply the plan, and show the progress. The command needs the
-rights of fettle apply, so use sudo. When you stop it during a run, the run stops
-after its present step.
+rights of fettle apply, so use sudo. When you stop it during a run, the run
+stops after its present step.
 
 The pages of a fleet use your login to the hub, and have your rights: they can
 show and change nothing that fettle cannot. Only this machine can open them. The

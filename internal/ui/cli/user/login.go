@@ -89,8 +89,8 @@ func newUserRevoke(s *cli.Session) *cobra.Command {
 		Use:   "revoke NAME LOGIN…",
 		Short: "Revoke login tokens of a user",
 		Long: "Revokes login tokens, immediately and at every hub. This cannot be undone. Other\n" +
-			"logins of the user stay valid. The name of a login is the beginning of its token.\n" +
-			"To lock out a user with all logins: fettle user set NAME --locked.",
+			"logins of the user stay valid. The name of a login is the beginning of its\n" +
+			"token. To lock out a user with all logins: fettle user set NAME --locked.",
 		Example: "  fettle user revoke ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
 		Args:    cli.Args(2, -1),
 		RunE: func(c *cobra.Command, a []string) error {

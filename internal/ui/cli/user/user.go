@@ -25,7 +25,7 @@ the hub needs no user. The roles:
 
   read      see the state, the history and drift
   operate   run commands and jobs; pin and freeze targets
-  approve   admit targets; decide blocked changes, rollouts and requests of agents
+  approve   admit targets; decide blocked changes, rollouts, requests of agents
   admin     all of these; manage tokens, labels, users; retire and revoke`,
 		Example: "  fettle user set ann --role operate\n  fettle user login ann >ann.login",
 		Args:    cli.Args(0, 0),
