@@ -20,7 +20,7 @@ func TestPhasesOfThisHost(t *testing.T) {
 	close(a.gate)
 	b.until("the end", "document.querySelector('h1').innerText.includes('rolled-back')")
 	for _, want := range []string{"in 3 phases", "Phase 2: the next phase", "▲ undone update file:/etc/link",
-		"Phase 3: back to the origin", "● done remove file:/etc/link", "See the results of run 3"} {
+		"Phase 3: back to the origin", "● done remove file:/etc/link", "See the results of run 1, run 2, run 3"} {
 		b.until(want, oneLine+".includes('"+want+"')")
 	}
 	for _, scheme := range []string{"light", "dark"} {

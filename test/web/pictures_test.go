@@ -33,14 +33,20 @@ func TestPictures(t *testing.T) {
 	now := func() time.Time { return time.Unix(0, 7).Add(3 * time.Hour) }
 	hub := fakehub.Hostile{Rights: []string{"admin", "approve", "operate", "read"}, Text: "web1"}
 	b := open(t, fakehub.Serve(t, hub), now)
-	for name, path := range map[string]string{"fleet": "/", "target": "/targets/web1?explain=web1",
+	b.pictures(map[string]string{"fleet": "/", "target": "/targets/web1?explain=web1",
 		"runs": "/targets/web1/runs", "run": "/targets/web1/runs/7", "drift": "/targets/web1/drift",
 		"rollback": "/targets/web1/rollback?to=7", "modules": "/modules", "module": "/modules/web1",
 		"commit": "/commits/web1", "rollouts": "/rollouts", "rollout": "/rollouts/r1", "inbox": "/inbox", "jobs": "/jobs",
 		"job": "/jobs/j1", "events": "/events", "history": "/history", "hubs": "/hubs", "audit": "/audit",
-		"search": "/search?q=web1"} {
+		"search": "/search?q=web1"})
+}
+
+// pictures compares pages with their golden pictures, by the names of the pictures.
+func (b *browser) pictures(pages map[string]string) {
+	b.t.Helper()
+	for name, path := range pages {
 		all := []image.Image{b.picture("light", path, 1280), b.picture("dark", path, 1280), b.picture("light", path, 400)}
-		compare(t, filepath.Join("testdata", "pictures", name+".png"), beside(all))
+		compare(b.t, filepath.Join("testdata", "pictures", name+".png"), beside(all))
 	}
 }
 

@@ -34,6 +34,25 @@ type alone struct {
 	gate    chan struct{} // the command "wait" ends when it is closed
 	edit    func(*executor.Request)
 	options executor.Options
+	holds   func(*executor.Condition) // changes the answer of the host
+}
+
+// held is the executor of a host with another condition.
+type held struct {
+	*local.Executor
+	change func(*executor.Condition)
+}
+
+func (h held) Condition(ctx context.Context) (executor.Condition, error) {
+	c, err := h.Executor.Condition(ctx)
+	h.change(&c)
+	return c, err
+}
+
+func (h held) Status(ctx context.Context) (executor.Status, error) {
+	s, err := h.Executor.Status(ctx)
+	h.change(&s.Condition)
+	return s, err
 }
 
 func newAlone(t *testing.T, text string) *alone {
@@ -92,7 +111,10 @@ func (a *alone) open(name string) *browser {
 	api := web.HostAPI{Name: name, User: "kim as root", Serve: func(context.Context) wire.Served {
 		return wire.Served{Now: time.Now, From: "fettle ui",
 			Open: func(context.Context, bool) (executor.Executor, func() error, error) {
-				return a.x, func() error { return nil }, nil
+				if a.holds == nil {
+					return a.x, func() error { return nil }, nil
+				}
+				return held{a.x, a.holds}, func() error { return nil }, nil
 			}}
 	}}
 	site := web.New(web.Config{Host: &web.Host{Name: name, Request: a.request}, Refresh: 100 * time.Millisecond,

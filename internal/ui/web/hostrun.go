@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
 )
 
 // Host is the machine of pages without a hub.
@@ -61,15 +62,28 @@ type phase struct {
 func (p phase) Count(outcome string) int {
 	n := p.rest[outcome]
 	for _, c := range p.Changes {
-		if c.Outcome == outcome {
+		if c.Outcome == outcome && !isRecord(c.Action) {
 			n++
 		}
 	}
 	return n
 }
 
-// Total returns the number of all changes, also of changes beyond the limit of a page.
-func (p phase) Total() int { return len(p.Changes) + p.More }
+// Total returns the number of the changes that have a result at the end, also beyond the limit of a page.
+func (p phase) Total() int {
+	n := len(p.Changes) + p.More
+	for _, c := range p.Changes {
+		if isRecord(c.Action) {
+			n--
+		}
+	}
+	return n
+}
+
+// isRecord reports whether an action only records something, so that a run has no result for it.
+func isRecord(a plan.Action) bool {
+	return a == plan.Adopt || a == plan.Forget || a == plan.Blocked || a == plan.Drift
+}
 
 // copied returns a copy that later events do not change.
 func (s runState) copied() runState {
