@@ -1,0 +1,31 @@
+// Package barrier decides when the members of a barrier have arrived. It is pure: a state, an event and a time give a
+// new state and an answer. The hubs store the state of each barrier under one key with compare-and-set, so that all
+// hubs together make one decision after another.
+//
+//	next, answer := barrier.Decide(state, barrier.Event{Kind: barrier.Arrive, Target: id, Run: "r7", Members: m}, now)
+//	if answer.Open { … answer.Generation }
+//
+// # Meaning
+//
+// Targets arrive at a barrier and wait. When enough members have arrived, the generation opens, and all of them
+// continue. The next arrival belongs to the next generation.
+//
+//   - Identity: an arrival has a target and a run. A repetition of the same run gets the same answer, also after the
+//     generation opened, for PassTime. Another run of the same target replaces its arrival, so a target counts once.
+//   - Renewal: an arrival ends after ArrivalTime without a repetition. So the arrival of an agent that was killed ends.
+//   - Withdrawal: Withdraw ends an arrival. If its generation is already open, the answer says so, and the target
+//     continues with the other members.
+//   - Members: the caller evaluates them for each event. A member that is absent (retired, revoked, a suspect clone,
+//     frozen, or offline for the declared time) does not count, so fewer arrivals are required. A frozen or offline
+//     member that arrives counts.
+//   - Quorum: all members that count, a number, or a percentage of them, rounded up. A number does not shrink.
+//   - No members: the barrier does not open. The arrival of a target that is not a member is refused.
+//   - An unknown or undeclared barrier: arrivals are refused. A generation that opened before remains open for its
+//     runs.
+//   - Another leader, or several hubs: nothing changes, because the state contains all decisions.
+//   - Delays: a request to arrive that reaches the hub after the withdrawal of its run counts for ArrivalTime.
+//   - Clocks: a clock that jumps forward ends arrivals early, and targets that still wait arrive again. A clock that
+//     jumps back extends the arrivals of agents that were killed.
+//   - A fleet that was restored from a backup: earlier arrivals do not count. Targets that still wait arrive again. A
+//     target that did not learn that its generation opened waits until its timeout.
+package barrier
