@@ -68,6 +68,11 @@ type (
 		About
 		Gives[[]source.Lock]
 	}
+	// StatesQuery is Repository.States.
+	StatesQuery struct {
+		About
+		Gives[[]query.DeclaredState]
+	}
 	EmptyGroupsQuery struct {
 		About
 		Gives[[]query.Target]

@@ -130,6 +130,16 @@ func (r *Repository) Locks() ([]source.Lock, diag.List) {
 	return query.Locks(r.program), slices.Clone(r.ds)
 }
 
+// States returns the states that the repository declares, before they are evaluated for a target. Modules with errors
+// have the states that can be read.
+func (r *Repository) States() ([]query.DeclaredState, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	list, ds := query.DeclaredStates(r.program)
+	return list, slices.Concat(r.ds, ds)
+}
+
 // Names returns the names of Targets, with their errors.
 func (r *Repository) Names() ([]string, diag.List) {
 	list, ds := r.Targets()

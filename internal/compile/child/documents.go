@@ -2,6 +2,7 @@ package child
 
 import (
 	"encoding/json"
+	"slices"
 
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
@@ -44,6 +45,27 @@ func readLocks(r *reader) []source.Lock {
 	if len(list) > source.MaxLocks {
 		r.fail("%d locks", len(list))
 		return nil
+	}
+	return list
+}
+
+// maxPath limits the path of a file in an answer.
+const maxPath = 4096
+
+// readDeclaredStates checks the limits of the list and of its texts.
+func readDeclaredStates(r *reader) []query.DeclaredState {
+	list := readDocument[[]query.DeclaredState](r)
+	if len(list) > query.MaxStates {
+		r.fail("%d states", len(list))
+		return nil
+	}
+	for _, s := range list {
+		if len(s.Kind) > query.MaxStateName || max(len(s.Directory), len(s.File)) > maxPath || s.Line < 0 ||
+			len(s.Names) > query.MaxStateNames ||
+			slices.ContainsFunc(s.Names, func(name string) bool { return len(name) > query.MaxStateName }) {
+			r.fail("a state with long texts")
+			return nil
+		}
 	}
 	return list
 }

@@ -148,6 +148,11 @@ func (c *Compiler) Locks(tree repo.Tree) ([]source.Lock, diag.List) {
 	return compile.Ask(c, compile.LocksQuery{About: compile.About{Tree: tree}})
 }
 
+// States returns the states that a revision declares.
+func (c *Compiler) States(tree repo.Tree) ([]query.DeclaredState, diag.List) {
+	return compile.Ask(c, compile.StatesQuery{About: compile.About{Tree: tree}})
+}
+
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the
 // child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {
