@@ -154,9 +154,10 @@ func zone(name string) string {
 	return name
 }
 
-// about records the modules whose versions changed with an event.
+// about records the modules whose versions changed with an event, and their commits.
 func (t *tx) about(p place, modules []int64) error {
 	slices.Sort(modules)
+	modules = slices.Compact(modules)
 	text := strings.Trim(fmt.Sprint(modules), "[]")
 	n, ok := t.v.sets[text]
 	if !ok {
@@ -178,7 +179,7 @@ func (t *tx) about(p place, modules []int64) error {
 }
 
 // modules stores the reported states of modules. It returns all rows of the target, and the modules
-// with another applied version. If part is set, modules that the report does not contain stay.
+// with another applied version with their commits. If part is set, modules that the report does not contain stay.
 func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[int64]row, applied []int64, err error) {
 	rows, err := t.rows(target)
 	if err != nil {
@@ -195,6 +196,9 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[i
 		was, ok := rows[words[0]]
 		if m.Bundle != "" && was.bundle != now.bundle {
 			applied = append(applied, words[0])
+			if m.Commit != "" {
+				applied = append(applied, words[1])
+			}
 		}
 		changed = changed || !ok || was != now
 		rows[words[0]], named[words[0]] = now, true

@@ -40,6 +40,14 @@ func (c *condition) add(text string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
+// eventQuery selects events e for the function events.
+const eventQuery = `
+    SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''),
+    COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, ''), e.duration
+    FROM events e LEFT JOIN words i ON i.n = e.target LEFT JOIN targets t ON t.target = e.target
+    LEFT JOIN words k ON k.n = e.kind LEFT JOIN words m ON m.n = e.module LEFT JOIN words b ON b.n = e.by
+    LEFT JOIN words p ON p.n = e.phrase`
+
 // Events returns a page of events in the order of the log, oldest first. Its cursor leads to the
 // next page, also if that page is still empty.
 func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, error) {
@@ -54,10 +62,8 @@ func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, er
 	if newest {
 		order = "DESC"
 	}
-	query := `
-    SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''), COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, ''), e.duration
-    FROM events e LEFT JOIN words i ON i.n = e.target LEFT JOIN targets t ON t.target = e.target LEFT JOIN words k ON k.n = e.kind LEFT JOIN words m ON m.n = e.module LEFT JOIN words b ON b.n = e.by LEFT JOIN words p ON p.n = e.phrase
-    WHERE ` + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " + order + " LIMIT ?"
+	query := eventQuery + " WHERE " + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " +
+		order + " LIMIT ?"
 	rows, err := v.read.QueryContext(ctx, query, append(where.args, limit)...)
 	if err != nil {
 		return page, v.unread(err)

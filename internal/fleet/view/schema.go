@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 10
+const version = 11
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -9,9 +9,9 @@ const version = 10
 //
 // statuses.lacks marks a status that was built from a partial report whose predecessor is missing.
 //
-// events.about is a word with the numbers of the modules whose version changed in a run, and sets
-// contains these modules. A commit changes the same modules of many targets, so they share the
-// word. events.phrase is a word instead of text, for texts that very many events share.
+// events.about is a word with the numbers of the modules whose version changed in a run, and of their
+// commits. sets contains these modules and commits. A commit changes the same modules of many
+// targets, so they share the word. events.phrase is a word instead of text, for texts that very many events share.
 // events.duration is the run time in ns of a run that ended; 0 means unknown.
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
