@@ -64,6 +64,9 @@ type compiler struct{}
 
 func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 func (compiler) Locks(t repo.Tree) ([]source.Lock, diag.List)    { return compile.Locks(t) }
+func (compiler) States(t repo.Tree) ([]query.DeclaredState, diag.List) {
+	return compile.Open(t).States()
+}
 
 func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return compile.Strategies(t) }
 

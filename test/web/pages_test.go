@@ -50,14 +50,16 @@ func TestPages(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
 		for _, path := range []string{"/", "/?by=env", "/targets/web1", "/targets/web2?explain=modules/web", "/modules",
-			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/history", "/hubs", "/audit", "/search?q=web"} {
+			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/history", "/hubs", "/audit", "/search?q=web",
+			"/search?q=srv", "/search?q=4", "/search"} {
 			b.visit(path)
 			b.accessible(scheme + " " + path)
 			b.quiet()
 		}
 	}
 	for path, want := range map[string]string{"/": "3 targets", "/targets/web2?explain=modules/web": "Why web is failed",
-		"/inbox": "Targets that wait for approval", "/modules": "base", "/search?q=web": "web2", "/hubs": "hub1",
+		"/inbox": "Targets that wait for approval", "/modules": "base", "/search?q=web": "web2",
+		"/search?q=%2Fsrv%2Findex": "modules/web/module.hcl:2", "/search?q=4": "web2, run 4", "/hubs": "hub1",
 		"/history": "95th percentile of run times"} {
 		b.visit(path)
 		if text := eval[string](b, "document.getElementById('main').innerText"); !strings.Contains(text, want) {

@@ -218,6 +218,7 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.EndExemption(), route.ExemptionID{Exemption: "e1"}, document.ReasonRequest{}))
 	try(client.Get(ctx, c, route.Locks()))
 	try(client.GetAt(ctx, c, route.History(), route.HistoryQuery{}))
+	try(client.GetAt(ctx, c, route.Search(), route.SearchQuery{Text: "nginx"}))
 	try(client.Call(ctx, c, route.ReleaseLock(), route.LockName{Lock: "reboots"},
 		document.LockReleaseRequest{Owner: "web1", Reason: "it is off"}))
 	try(client.Post(ctx, c, route.RollBackFleet(), document.FleetRollbackRequest{Part: "web", To: "stable"}))

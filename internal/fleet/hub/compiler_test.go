@@ -15,4 +15,8 @@ func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compil
 
 func (compiler) Locks(t repo.Tree) ([]source.Lock, diag.List) { return compile.Locks(t) }
 
+func (compiler) States(t repo.Tree) ([]query.DeclaredState, diag.List) {
+	return compile.Open(t).States()
+}
+
 func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return compile.Strategies(t) }

@@ -20,6 +20,11 @@ type Compiler interface {
 	Locks(tree repo.Tree) ([]source.Lock, diag.List)
 }
 
+// StateReader is a Compiler that also reads the states that a repository declares. Without it, searches find no states.
+type StateReader interface {
+	States(tree repo.Tree) ([]query.DeclaredState, diag.List)
+}
+
 // Config contains the environment of a hub.
 type Config struct {
 	Files   host.FS

@@ -61,6 +61,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleCertificates(t, h.certificates)
 	api.HandleLocks(t, locks.Service{Of: h.locks})
 	api.HandleHistory(t, h.history)
+	api.HandleSearch(t, searchService(&h.core, h.index, h.rolloutService()))
 	return t
 }
 

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/repository"
 	"fettle.dev/fettle/internal/fleet/hub/requests"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+	"fettle.dev/fettle/internal/fleet/hub/search"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
 	"fettle.dev/fettle/internal/fleet/notify"
@@ -57,6 +58,7 @@ type parts struct {
 	rollouts     *rollouts.Log
 	locks        *locks.Locks
 	history      *history.History
+	index        *search.Index
 }
 
 // newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
@@ -82,6 +84,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.binaries = newBinaries(c)
 	p.history = history.New(history.Config{Hub: c.set.Name, Files: c.conf.Files, Dir: c.dir("history"), Now: c.now,
 		Warn: c.warn, Fleet: c.view.Status, Load: history.ProcessLoad, Runs: c.runTimes})
+	p.index = newIndex(c)
 	return p
 }
 

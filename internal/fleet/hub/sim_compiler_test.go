@@ -15,6 +15,10 @@ func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return com
 
 func (simCompiler) Locks(t repo.Tree) ([]source.Lock, diag.List) { return compile.Locks(t) }
 
+func (simCompiler) States(t repo.Tree) ([]query.DeclaredState, diag.List) {
+	return compile.Open(t).States()
+}
+
 func (simCompiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) {
 	return compile.Strategies(t)
 }

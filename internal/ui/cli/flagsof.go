@@ -25,7 +25,7 @@ func hubCommands() []string {
 		"cert list", "hub backup", "hub check", "hub chown", "hub init", "hub join", "hub list", "hub restore", "hub retire",
 		"hub token", "notify approve", "notify reject", "notify list", "notify delete", "notify test", "exemption approve",
 		"exemption end", "user list", "user login", "user logins", "user revoke", "user set", "fleet release",
-		"fleet rollbacks", "fleet history",
+		"fleet rollbacks", "fleet history", "fleet search",
 		"exemption list", "job list", "job show", "job cancel", "token create", "token list",
 		"token revoke", "rollout verdict", "rollout list", "rollout show", "rollout pause", "rollout resume",
 		"rollout abort", "rollout rollback", "rollout promote", "rollout skip", "rollout retry", "rollout release",

@@ -79,6 +79,7 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/rollbacks", "/v1/rollbacks", ""},
 	{"GET /v1/locks", "/v1/locks", ""},
 	{"GET /v1/fleet/history", "/v1/fleet/history?days=7", ""},
+	{"GET /v1/search", "/v1/search?q=nginx&limit=5", ""},
 	{"POST /v1/locks/{lock}/release", "/v1/locks/reboots/release", `{"owner":"web1","reason":"it is off"}`},
 	{"POST /v1/rollbacks", "/v1/rollbacks", `{"part":"web","to":"stable","reason":"it is slow"}`},
 	{"POST /v1/rollbacks/release", "/v1/rollbacks/release", `{"part":"all"}`},

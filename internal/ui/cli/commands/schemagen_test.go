@@ -65,6 +65,7 @@ func documents() map[string]any {
 		"fettle.permitted/1": fleetcmd.PermitDoc{}, document.NotificationPageFormat: document.NotificationPage{},
 		document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{},
 		document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
+		document.SearchFormat: document.Search{}, document.HistoryFormat: document.History{},
 		document.RolloutPageFormat: document.RolloutPage{}, document.RolloutFormat: document.RolloutDetail{},
 		document.ExemptionPageFormat:     document.ExemptionPage{},
 		document.FleetRollbackPageFormat: document.FleetRollbackPage{},

@@ -19,12 +19,12 @@ import (
 func NewFleet(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
-		Short: "Rollbacks of all targets, and numbers over time",
+		Short: "Rollbacks of all targets, numbers over time, and a search",
 		Args:  cli.Args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newFleetRollback(s), newFleetRelease(s), newFleetRollbacks(s),
-		newFleetHistory(s))
+		newFleetHistory(s), newFleetSearch(s))
 	return c
 }
 

@@ -56,6 +56,7 @@ func Table(b Backend) *api.Table {
 	api.HandleExemptions(t, Exemptions{})
 	api.HandleLocks(t, Locks{})
 	api.HandleHistory(t, History{})
+	api.HandleSearch(t, Search{})
 	api.HandleBinaries(t, b)
 	api.HandleTokens(t, b)
 	api.HandleAuditLog(t, b)
