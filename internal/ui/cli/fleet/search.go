@@ -21,8 +21,8 @@ func newFleetSearch(s *cli.Session) *cobra.Command {
 		Short: "Search for targets, modules, files, packages, commits, rollouts and runs",
 		Long: `Searches for a part of a name: of a target, a module, a file, a package or
 another state. The text can also be a label, the beginning of a commit, or the
-number of a run. KIND:NAME selects a kind, such as package:nginx. "TARGET NUMBER" and
-"TARGET COMMIT" find runs of one target.
+number of a run. KIND:NAME selects a kind, such as package:nginx. "TARGET
+NUMBER" and "TARGET COMMIT" find runs of one target.
 
 Files and other states come from the source of the modules that are assigned to
 targets. An expression that only a target can evaluate is searched as written.
