@@ -21,6 +21,7 @@ const (
 	patience     = 5 * time.Second  // for which a search waits for the index
 	retryFailure = 10 * time.Minute // after which content that cannot be read is read again
 	retryMissing = 30 * time.Second // after which missing content is looked for again
+	maxSearches  = 2                // that use CPU time at once
 	firstNames   = 5                // names of targets with a state
 )
 
@@ -37,7 +38,8 @@ type IndexConfig struct {
 // Index contains the states that the assigned content declares. It is safe for concurrent use.
 type Index struct {
 	IndexConfig
-	wake chan struct{}
+	wake  chan struct{}
+	turns chan struct{} // a search holds an element while it uses CPU time
 
 	mu    sync.Mutex
 	known map[string]indexed // by the digest of a bundle
@@ -54,7 +56,8 @@ type indexed struct {
 
 // NewIndex returns an empty index.
 func NewIndex(c IndexConfig) *Index {
-	return &Index{IndexConfig: c, wake: make(chan struct{}, 1), known: map[string]indexed{}, built: make(chan struct{})}
+	return &Index{IndexConfig: c, wake: make(chan struct{}, 1), turns: make(chan struct{}, maxSearches),
+		known: map[string]indexed{}, built: make(chan struct{})}
 }
 
 // Run reads content that searches miss, until ctx ends.

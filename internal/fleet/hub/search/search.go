@@ -60,7 +60,13 @@ func (s Service) Search(ctx context.Context, q route.SearchQuery, now time.Time)
 	if q.Limit > 0 {
 		f.limit = min(q.Limit, maxLimit)
 	}
-	for _, find := range []func(context.Context) error{f.targets, f.modules, f.states, f.rollouts, f.runs} {
+	parts, end, err := s.Index.Begin(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	f.states(parts)
+	for _, find := range []func(context.Context) error{f.targets, f.modules, f.rollouts, f.runs} {
 		if err := find(ctx); err != nil {
 			return d, err
 		}
@@ -138,10 +144,9 @@ func (f finder) modules(ctx context.Context) error {
 	return err
 }
 
-func (f finder) states(ctx context.Context) error {
-	all, incomplete, err := f.Index.Find(ctx, f.text)
+func (f finder) states(parts []view.PartInUse) {
+	all, incomplete := f.Index.Find(parts, f.text)
 	f.found.States, f.found.Incomplete = first(f, "states", all), incomplete
-	return err
 }
 
 func (f finder) rollouts(ctx context.Context) error {

@@ -31,7 +31,9 @@ type world struct {
 	now   time.Time
 	reads int // trees that the language read
 	stuck bool
-	free  chan struct{} // ends a reading that is stuck
+	// afterParts is called when the assigned content is known; nil: nothing.
+	afterParts func()
+	free       chan struct{} // ends a reading that is stuck
 	Service
 }
 
@@ -64,7 +66,11 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) parts(ctx context.Context, most int) ([]view.PartInUse, error) {
-	return view.PartsInUse(ctx, w.view, most)
+	parts, err := view.PartsInUse(ctx, w.view, most)
+	if w.afterParts != nil {
+		w.afterParts()
+	}
+	return parts, err
 }
 
 // Rollouts implements Rollouts.
@@ -281,4 +287,33 @@ func TestOtherObjects(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Errorf("a long text: %v", err)
 	}
+}
+
+// TestTurns: a search waits while other searches run, until its client gives up.
+func TestTurns(t *testing.T) {
+	w := newWorld(t)
+	var ends []func()
+	for range maxSearches {
+		_, end, err := w.Index.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	w.afterParts = stop
+	if _, err := w.Search(ctx, route.SearchQuery{Text: "x"}, w.now); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w.afterParts = nil
+	found := make(chan error, 1)
+	go func() {
+		_, err := w.Search(t.Context(), route.SearchQuery{Text: "x"}, w.now)
+		found <- err
+	}()
+	ends[0]()
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+	ends[1]()
 }

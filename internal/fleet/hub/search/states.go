@@ -13,14 +13,24 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 )
 
-// Find returns the states with a name that contains the text, in lower case, and the content in which it could not
-// search. States whose name is the text come first. If content was not read yet, it waits for a few seconds.
-func (x *Index) Find(ctx context.Context, text string) (out []document.FoundState, incomplete []string, err error) {
-	parts, err := x.Parts(ctx, firstNames)
-	if err != nil {
+// Begin waits for a few seconds until the assigned content is read, and then for its turn. The caller must call end
+// after the search.
+func (x *Index) Begin(ctx context.Context) (parts []view.PartInUse, end func(), err error) {
+	if parts, err = x.Parts(ctx, firstNames); err != nil {
 		return nil, nil, err
 	}
 	x.await(ctx, parts)
+	select {
+	case x.turns <- struct{}{}:
+		return parts, func() { <-x.turns }, nil
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// Find returns the states of some parts with a name that contains the text, which is in lower case. States whose name
+// is the text come first. incomplete is the content in which it could not search.
+func (x *Index) Find(parts []view.PartInUse, text string) (out []document.FoundState, incomplete []string) {
 	found := map[string]*document.FoundState{}
 	for _, p := range parts {
 		x.mu.Lock()
@@ -46,7 +56,7 @@ func (x *Index) Find(ctx context.Context, text string) (out []document.FoundStat
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Kind, b.Kind),
 			slices.Compare(a.Names, b.Names))
 	})
-	return out, incomplete, nil
+	return out, incomplete
 }
 
 // await waits until the content of parts is read, or has failed.
