@@ -14,6 +14,6 @@
 //   - Repetition: content is read once, because its digest names it.
 //   - Interruption: a search waits a few seconds for new content to be read. Then its result is incomplete.
 //   - Failure: content that could not be read is read again after ten minutes.
-//   - Bounds: the index has only assigned content, and at most 100,000 states. Two searches run at once. A further search
-//     waits for its turn until its client gives up.
+//   - Bounds: the index has only assigned content, and at most 100,000 states. Two searches run at once. A further
+//     search waits for its turn until its client gives up.
 package search
