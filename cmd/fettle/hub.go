@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/hub/differences"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
@@ -54,7 +55,7 @@ func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
 			go new(gcPolicy).keep(ctx)
 			log.SetOutput(&seldomLog{warn: r.Warn}) // net/http reports each failed handshake
 			return hub.Run(ctx, hub.Config{
-				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now,
+				Files: h, Dir: r.Dir, Compile: compiler, Comparer: comparer, Socket: r.Socket, Listen: listenForRoot, Now: time.Now,
 				Version: versionText(), Warn: r.Warn,
 				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string,
 					stdin []byte) error {
@@ -66,6 +67,9 @@ func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
 		},
 	}
 }
+
+// comparer returns a compiler with a child process of its own, because the compiler of the hub must not wait for it.
+func comparer(ctx context.Context) differences.Compiler { return limited.NewPool(ctx, compileChild, 1) }
 
 // onHost calls f with this host.
 func onHost[T any](f func(*local.Host) (T, error)) (T, error) {

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
@@ -35,6 +36,14 @@ type Input struct {
 	// NeedSecrets makes a secret that cannot be decrypted an error. Otherwise a placeholder
 	// replaces it, with a warning.
 	NeedSecrets bool
+	// ReportedFacts means that Facts are only the facts that the agent of the target reported: any other fact that
+	// the configuration uses is an error, even if it has a default.
+	ReportedFacts bool
+}
+
+func (in Input) lang() eval.Input {
+	return eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs,
+		ReportedFacts: in.ReportedFacts}
 }
 
 // Result is the list with its explanation.

@@ -7,7 +7,6 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/lang/incremental"
 	"fettle.dev/fettle/internal/step"
 )
@@ -57,10 +56,6 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 	}
 	c, ds := f.sharing.Catalog(in.lang())
 	return f.listOf(in, c, ds, &outcome{})
-}
-
-func (in Input) lang() eval.Input {
-	return eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}
 }
 
 // listOf returns the list of a catalog. The steps of states that other lists can reuse are stored

@@ -50,7 +50,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 	if ds.HasErrors() {
 		return Result{}, ds
 	}
-	c, more := eval.Catalog(p, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
+	c, more := eval.Catalog(p, in.lang())
 	ds = append(ds, more...)
 	if ds.HasErrors() {
 		return Result{}, sorted(append(ds, p.WithLines(stateErrors(c))...))
@@ -178,8 +178,7 @@ func (r *Repository) Explain(in Input, name string) ([]eval.Explained, diag.List
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return eval.Explain(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs},
-		name)
+	return eval.Explain(r.program, in.lang(), name)
 }
 
 // Generators returns the generator runs that a target's list depends on. Errors in other parts of

@@ -37,6 +37,11 @@ const enrolledBytes = 512 << 10
 // EnrolledFiles returns the content of Enrolled as one or several files, by name: EnrolledFile, and
 // enrolled002.fettle.json and so on if it would be too large.
 func EnrolledFiles(targets map[string]map[string]string) map[string]string {
+	return EnrolledFilesWaiting(targets, nil)
+}
+
+// EnrolledFilesWaiting is EnrolledFiles for targets that have the same deferred modules: see EnrolledWaiting.
+func EnrolledFilesWaiting(targets map[string]map[string]string, waits []string) map[string]string {
 	files := map[string]string{}
 	part, size := map[string]map[string]string{}, 0
 	end := func() {
@@ -44,7 +49,11 @@ func EnrolledFiles(targets map[string]map[string]string) map[string]string {
 		if n := len(files) + 1; n > 1 {
 			name = fmt.Sprintf(enrolledFiles, n)
 		}
-		files[name] = string(Enrolled(part))
+		blocks := map[string]enrolledBlock{}
+		for target, labels := range part {
+			blocks[target] = enrolledBlock{orEmpty(labels), waits}
+		}
+		files[name] = string(enrolledText(blocks))
 		part, size = map[string]map[string]string{}, 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {

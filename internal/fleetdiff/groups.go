@@ -23,6 +23,9 @@ import (
 type Diff struct {
 	Targets []string `json:"targets"`
 	Lines   []string `json:"lines"`
+	// Sources are the places of the lines in the repository, "file:line" or "", for one of the targets. It is nil if no
+	// place is known.
+	Sources []string `json:"-"`
 }
 
 // Groups gathers targets by their differences. The zero value is ready for use. It is not safe for concurrent use.
@@ -39,7 +42,25 @@ func (g *Groups) Add(target string, changes []step.Change) {
 	if text == "" {
 		return // at most the order is another one
 	}
-	g.join(&Diff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
+	lines := strings.Split(text, "\n")
+	g.join(&Diff{Targets: []string{target}, Lines: lines, Sources: sourcesOf(changes, len(lines))})
+}
+
+// sourcesOf returns the sources of the lines of changes, or nil if they are unknown.
+func sourcesOf(changes []step.Change, lines int) []string {
+	var out []string
+	for _, c := range changes {
+		for _, s := range []*step.Step{c.Old, c.New} {
+			if s != nil {
+				out = append(out, s.Source)
+			}
+		}
+	}
+	known := slices.ContainsFunc(out, func(s string) bool { return s != "" })
+	if !known || len(out) != lines {
+		return nil
+	}
+	return out
 }
 
 // Targets returns the number of added targets, including targets without a difference.

@@ -110,7 +110,15 @@ func (m *Mirror) Dir() string { return m.dir }
 // Refs returns the branches and tags of the remote, from refs/heads/main to the hash of its commit,
 // and its HEAD. More than most refs are an error.
 func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
-	out, err := r.run(ctx, "ls-remote", "--quiet", "--", r.source)
+	return r.listRefs(ctx, most, func(name string) bool {
+		return name == "HEAD" || strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/")
+	})
+}
+
+// listRefs returns the refs of the remote that match one of the patterns of git ls-remote, and that keep accepts.
+func (r Remote) listRefs(ctx context.Context, most int, keep func(name string) bool,
+	patterns ...string) (map[string]string, error) {
+	out, err := r.run(ctx, slices.Concat([]string{"ls-remote", "--quiet", "--", r.source}, patterns)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the branches of %q: %w", r.source, err)
 	}
@@ -122,7 +130,7 @@ func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
 		}
 		// A tag occurs twice: as itself, and as NAME^{} for its object.
 		name = strings.TrimSuffix(name, "^{}")
-		if name == "HEAD" || strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
+		if keep(name) {
 			refs[name] = id
 		}
 		if len(refs) > most {

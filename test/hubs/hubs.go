@@ -133,7 +133,8 @@ func (h *Hub) run() (err error) {
 	h.stop, h.ended = stop, make(chan error, 1)
 	go func() {
 		h.ended <- hub.Run(ctx, hub.Config{Files: h.files, Dir: h.hubDir(), Compile: compiler{}, Now: h.Time, Warn: h.warn,
-			Socket: h.socket(), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
+			Comparer: comparer, Socket: h.socket(),
+			Listen:  func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Ready:   func(net.Addr, net.Addr) { close(ready) },
 			Pages:   func(p hub.Pages) http.Handler { return web.ForHub(web.HubConfig(p)) },
 			Version: "test"})

@@ -127,6 +127,7 @@ func (w *fleetWriter) changes(list []step.Change) {
 			w.bool(s != nil)
 			if s != nil {
 				w.line(*s)
+				w.text(s.Source)
 			}
 		}
 	}
@@ -139,6 +140,7 @@ func (r *fleetReader) changes() []step.Change {
 		for _, s := range []**step.Step{&c.Old, &c.New} {
 			if r.bool() {
 				found := r.known()
+				found.Source = r.text()
 				*s = &found
 				c.Addr = found.Addr()
 			}

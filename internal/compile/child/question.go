@@ -35,6 +35,7 @@ func (q question) encode() ([]byte, error) {
 	w.texts(q.names)
 	w.text(string(q.has))
 	w.text(q.in.Target)
+	w.bool(q.in.ReportedFacts)
 	w.int(len(q.in.Facts))
 	for _, name := range slices.Sorted(maps.Keys(q.in.Facts)) {
 		typ, val, err := encodeValue(q.in.Facts[name])
@@ -72,7 +73,8 @@ func encodeValue(v cty.Value) (typ, val []byte, err error) {
 func readQuestion(payload []byte) (question, error) {
 	r := &reader{b: payload}
 	q := question{ask: r.num(), name: r.text(), names: r.texts(), has: r.bytes()}
-	q.in = compile.Input{Target: r.text(), Facts: map[string]cty.Value{}, Vars: map[string]string{}}
+	q.in = compile.Input{Target: r.text(), ReportedFacts: r.bool(), Facts: map[string]cty.Value{},
+		Vars: map[string]string{}}
 	for range r.count(3) {
 		name := r.text()
 		typ, err := ctyjson.UnmarshalType(r.bytes())

@@ -206,6 +206,7 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Get(ctx, c, route.Rollouts()))
 	try(client.GetAt(ctx, c, route.Rollout(), route.RolloutID{Rollout: "r2"}))
 	try(client.Post(ctx, c, route.PlanRollouts(), document.RolloutPlanRequest{Compiled: []byte("{}")}))
+	try(client.GetAt(ctx, c, route.CommitDifferences(), route.CommitName{Commit: "3333333333cc"}))
 	try(client.Call(ctx, c, route.OrderRollout(), route.RolloutID{Rollout: "r2"},
 		document.RolloutRequest{Action: "pause"}))
 	try(client.Call(ctx, c, route.ApproveRollout(), route.RolloutID{Rollout: "r2"}, document.GateApprovalRequest{}))

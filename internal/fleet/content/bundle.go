@@ -79,6 +79,15 @@ func Pack(w io.Writer, t repo.Tree, part string) (fleet.Bundle, error) {
 	})
 }
 
+// RootOf returns the part of a repository's tree that the root bundle contains. The tree must stay open.
+func RootOf(t repo.Tree) (repo.Tree, error) {
+	items, err := itemsOf(t, RootBundle)
+	if err != nil {
+		return nil, err
+	}
+	return repo.TreeOf(items, func(it repo.Item) (io.ReadCloser, error) { return t.Open(it.Path) })
+}
+
 // itemsOf lists a part, with paths relative to it.
 func itemsOf(t repo.Tree, part string) ([]repo.Item, error) {
 	if part != RootBundle && (PartOf(part) != part || path.Clean(part) != part) {

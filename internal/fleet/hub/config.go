@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet/hub/differences"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
@@ -30,6 +31,9 @@ type Config struct {
 	Files   host.FS
 	Dir     string
 	Compile Compiler
+	// Comparer returns a compiler that compares lists of targets until its context ends. nil means that the hub cannot
+	// compare commits.
+	Comparer func(context.Context) differences.Compiler
 	// Socket is the path of a socket at which every client has the right admin; "" means none.
 	// Listen creates it and accepts only root and the user of this process.
 	Socket string

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -29,6 +30,13 @@ import (
 const childEnv = "FETTLE_TEST_HUB_CHILD"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == compileChild {
+		if err := limited.Child(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if child := os.Getenv(childEnv); child != "" {
 		os.Exit(runChild(child))
 	}
@@ -49,7 +57,8 @@ func runChild(text string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err = hub.Run(ctx, hub.Config{
-		Files: files, Dir: c.Dir, Compile: compiler{}, Now: time.Now, Socket: c.Socket, Free: freeAt,
+		Files: files, Dir: c.Dir, Compile: compiler{}, Comparer: compareInChild, Now: time.Now,
+		Socket: c.Socket, Free: freeAt,
 		Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 		Warn:   func(text string) { fmt.Println("warn:", text) },
 		Ready:  func(net.Addr, net.Addr) { fmt.Println("ready") },

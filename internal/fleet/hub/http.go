@@ -42,6 +42,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleJobs(t, h.jobs)
 	api.HandleRollouts(t, h.rolloutService())
 	api.HandleRolloutPlans(t, h.rolloutService())
+	api.HandleDifferences(t, h.differences)
 	api.HandleFleetRollbacks(t, rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
 		Branch: func() string { return h.repository.Repository().Branch }, Events: h.events})
 	api.HandleExemptions(t, rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events})

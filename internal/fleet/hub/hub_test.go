@@ -39,6 +39,7 @@ type world struct {
 
 	descriptors int // that the hub may have open; 0 is many
 	pages       func(hub.Pages) http.Handler
+	comparing
 }
 
 func newWorld(t *testing.T) *world {
@@ -109,6 +110,7 @@ func (w *world) start() {
 			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
 			Ready: func(net.Addr, net.Addr) { served() }, Descriptors: w.descriptors, Pages: w.pages,
+			Comparer: w.compare,
 		})
 	}()
 	select {

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/contents"
+	"fettle.dev/fettle/internal/fleet/hub/differences"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
 	"fettle.dev/fettle/internal/fleet/hub/exports"
 	"fettle.dev/fettle/internal/fleet/hub/history"
@@ -28,6 +29,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/users"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // Hub is a running hub. Its methods are safe for concurrent use.
@@ -59,6 +61,7 @@ type parts struct {
 	locks        *locks.Locks
 	history      *history.History
 	index        *search.Index
+	differences  *differences.Service
 }
 
 // newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
@@ -82,6 +85,11 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 		MayChange: c.members.MayChange, Trust: c.keyring.Trust, Trusted: p.targets.Trusted})
 	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
 	p.binaries = newBinaries(c)
+	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,
+		Records: &c.records, Content: c.content, Repository: p.repository.Repository, Decide: p.leader.Decide,
+		Facts: func(ctx context.Context) (map[fleet.TargetID]map[string]string, error) {
+			return view.FactsOf(ctx, c.view)
+		}})
 	p.history = history.New(history.Config{Hub: c.set.Name, Files: c.conf.Files, Dir: c.dir("history"), Now: c.now,
 		Warn: c.warn, Fleet: c.view.Status, Load: history.ProcessLoad, Runs: c.runTimes})
 	p.index = newIndex(c)

@@ -87,7 +87,8 @@ func (o *one) start() {
 	go func() {
 		defer close(gone)
 		ended <- hub.Run(ctx, hub.Config{
-			Files: o.w.host, Dir: o.dir(), Compile: compiler{}, Now: time.Now, Socket: o.socket(),
+			Files: o.w.host, Dir: o.dir(), Compile: compiler{}, Comparer: compareInChild, Now: time.Now,
+			Socket: o.socket(),
 			Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Free:   freeAt,
 			Warn: func(text string) {

@@ -10,9 +10,15 @@ type RolloutID struct {
 	Rollout string `path:"rollout"`
 }
 
+// CommitName names a commit: by its hash, by a branch, by a tag, or by the full name of a ref, such as
+// refs/pull/12/head. If a target has the commit, 7 digits of the hash are sufficient.
+type CommitName struct {
+	Commit string `path:"commit"`
+}
+
 func ofRollouts() []Row {
 	return []Row{Rollouts().Row, PlanRollouts().Row, Rollout().Row, OrderRollout().Row,
-		ApproveRollout().Row, JudgeRollout().Row}
+		ApproveRollout().Row, JudgeRollout().Row, CommitDifferences().Row}
 }
 
 // Rollouts returns all stored rollouts.
@@ -47,4 +53,10 @@ func JudgeRollout() (r Route[RolloutID, document.VerdictRequest, document.Done])
 func PlanRollouts() (r Route[None, document.RolloutPlanRequest, document.RolloutPlan]) {
 	return r.post(access.Read, "/v1/rollouts/plan",
 		"Show what a compiled repository would change in the fleet, without a change").readOnly()
+}
+
+// CommitDifferences compares the configuration of each target with its configuration at a commit.
+func CommitDifferences() (r Route[CommitName, None, document.CommitDifferences]) {
+	return r.get(access.Read, "/v1/commits/{commit}/differences",
+		"Compile the targets with a commit, and show what it would change, without a change; write a / in a name as %2F")
 }

@@ -48,3 +48,34 @@ func (v *View) refresh(ctx context.Context) error {
 }
 
 func (v *View) keep(n int64, s storedTarget) { v.kept[n] = s }
+
+// FactsOf returns the facts in the newest reports of the targets, by ID: see fleet.Status. A target without a report,
+// or without facts, is missing.
+func FactsOf(ctx context.Context, v *View) (map[fleet.TargetID]map[string]string, error) {
+	rows, err := v.read.QueryContext(ctx, `
+    SELECT w.text, f.text FROM statuses s JOIN words w ON w.n = s.target JOIN words f ON f.n = s.facts
+    WHERE f.text <> ''`)
+	if err != nil {
+		return nil, v.unread(err)
+	}
+	defer func() { _ = rows.Close() }()
+	out, known := map[fleet.TargetID]map[string]string{}, map[string]map[string]string{}
+	for rows.Next() {
+		var id, text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, v.unread(err)
+		}
+		if _, ok := known[text]; !ok {
+			var facts map[string]string
+			if err := json.Unmarshal([]byte(text), &facts); err != nil {
+				return nil, v.unread(damaged(err))
+			}
+			known[text] = facts
+		}
+		out[fleet.TargetID(id)] = known[text]
+	}
+	if err := rows.Err(); err != nil {
+		return nil, v.unread(err)
+	}
+	return out, nil
+}

@@ -50,6 +50,9 @@ type Input struct {
 	Vars   map[string]string // the command line's variables
 	// Outputs are the outputs of commands that are known, by address.
 	Outputs map[addr.Addr]string
+	// ReportedFacts means that Facts are only the facts that the agent of the target reported. Then defaults do not
+	// replace missing facts: the target can have values for them.
+	ReportedFacts bool
 	// Test, if not nil, provides the target, labels, facts and variables instead of Target and
 	// Facts.
 	Test *source.Test

@@ -52,6 +52,11 @@ func (ev *Evaluator) factValue(f *source.Fact) (cty.Value, bool) {
 	v, ok := hostFact(ev.in.Facts, f.Name)
 	switch {
 	case ok:
+	case ev.in.ReportedFacts:
+		ev.Errorf(f.Range, "Fact is not reported",
+			"The agent of the target has not reported the fact %q. An agent reports the facts that the present "+
+				"configuration uses, if they have a value.", f.Name)
+		return cty.NilVal, false
 	case f.Default != nil:
 		if v, ok = ev.Program.Early(&ev.Reports, f.Default, f.Type); !ok {
 			return cty.NilVal, false

@@ -29,7 +29,7 @@ func hubCommands() []string {
 		"exemption list", "job list", "job show", "job cancel", "token create", "token list",
 		"token revoke", "rollout verdict", "rollout list", "rollout show", "rollout pause", "rollout resume",
 		"rollout abort", "rollout rollback", "rollout promote", "rollout skip", "rollout retry", "rollout release",
-		"rollout approve", "rollout reject", "lock list", "lock release",
+		"rollout approve", "rollout reject", "rollout diff", "lock list", "lock release",
 	}
 }
 

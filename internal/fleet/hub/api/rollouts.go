@@ -34,6 +34,22 @@ func HandleRolloutPlans(t *Table, b RolloutPlanner) {
 		})
 }
 
+// Differences compares the present configuration of targets with their configuration at a commit. It changes nothing.
+type Differences interface {
+	// CommitDifferences compares all active targets. A name that is not a commit causes a *Refusal.
+	CommitDifferences(ctx context.Context, name string) (document.CommitDifferences, error)
+}
+
+// HandleDifferences registers the handler of differences.
+func HandleDifferences(t *Table, b Differences) {
+	Handle(t, route.CommitDifferences(),
+		func(ctx context.Context, _ Caller, at route.CommitName, _ route.None) (document.CommitDifferences, error) {
+			d, err := b.CommitDifferences(ctx, at.Commit)
+			d.Format = document.CommitDifferencesFormat
+			return d, err
+		})
+}
+
 // HandleRollouts registers the handlers of rollouts.
 func HandleRollouts(t *Table, b Rollouts) {
 	Handle(t, route.Rollouts(), func(ctx context.Context, _ Caller, _, _ route.None) (document.RolloutPage, error) {

@@ -67,6 +67,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/jobs/{job}/cancel", "/v1/jobs/q1/cancel", "{}"},
 	{"GET /v1/rollouts", "/v1/rollouts", ""},
 	{"POST /v1/rollouts/plan", "/v1/rollouts/plan", `{"commit":"3333333333cc","compiled":{}}`},
+	{"GET /v1/commits/{commit}/differences", "/v1/commits/3333333333cc/differences", ""},
 	{"GET /v1/rollouts/{rollout}", "/v1/rollouts/r2", ""},
 	{"POST /v1/rollouts/{rollout}/approval", "/v1/rollouts/r2/approval", `{"gate":"board","reason":"ticket 7"}`},
 	{"POST /v1/rollouts/{rollout}/verdict", "/v1/rollouts/r2/verdict", `{"gate":"tests","verdict":"pass"}`},

@@ -14,11 +14,11 @@ import (
 
 // Preview decides with a copy of the state, which it discards, and describes the result. in contains the
 // commit as the head of the branch. It computes the same as the hub that leads. The result is exact while the
-// fleet does not change.
-func (l *Log) Preview(ctx context.Context, f Fleet, in assign.Input) (document.RolloutPlan, error) {
+// fleet does not change. The desired assignments of the targets are the second result.
+func (l *Log) Preview(ctx context.Context, f Fleet, in assign.Input) (document.RolloutPlan, []assign.Desired, error) {
 	turn, err := NewLog(l.mirror).Begin(ctx)
 	if err != nil {
-		return document.RolloutPlan{}, err
+		return document.RolloutPlan{}, nil, err
 	}
 	defer turn.End()
 	f.Eager = true
@@ -31,7 +31,7 @@ func (l *Log) Preview(ctx context.Context, f Fleet, in assign.Input) (document.R
 		return turn.Plan(f, all)
 	}
 	assign.Compute(in)
-	return p.document(), ctx.Err()
+	return p.document(), p.all, ctx.Err()
 }
 
 // preview is the result of a discarded decision.

@@ -61,7 +61,7 @@ func (m *many) preview(change func(c *assign.Contents)) document.RolloutPlan {
 	revisions[c.Revision.Commit] = c
 	in, f := m.state.Input(m.fleet.Now, revisions), m.fleet
 	in.Refs["main"], f.Head, f.Observed = assign.Ref{Commit: c.Revision.Commit}, c, &Observed{}
-	plan, err := m.log.Preview(m.tb.Context(), f, in)
+	plan, _, err := m.log.Preview(m.tb.Context(), f, in)
 	if err != nil {
 		m.tb.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestPreview(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := m.log.Preview(ctx, m.fleet, m.state.Input(1, m.contents)); !errors.Is(err, context.Canceled) {
+	if _, _, err := m.log.Preview(ctx, m.fleet, m.state.Input(1, m.contents)); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the user has cancelled: %v", err)
 	}
 }

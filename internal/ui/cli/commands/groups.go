@@ -87,6 +87,6 @@ func moduleCommand(s *cli.Session) *cobra.Command {
 // rolloutCommand builds the command rollout: a plan needs the repository, and the rest only the hub.
 func rolloutCommand(s *cli.Session) *cobra.Command {
 	c := fleetcmd.NewRollout(s)
-	c.AddCommand(preview.NewRolloutPlan(s))
+	c.AddCommand(preview.NewRolloutPlan(s), preview.NewRolloutDiff(s))
 	return c
 }

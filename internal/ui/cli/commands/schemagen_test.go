@@ -70,6 +70,7 @@ func documents() map[string]any {
 		document.ExemptionPageFormat:     document.ExemptionPage{},
 		document.FleetRollbackPageFormat: document.FleetRollbackPage{},
 		"fettle.rolloutplan/1":           preview.RolloutPlanDoc{},
+		document.CommitDifferencesFormat: document.CommitDifferences{},
 		document.LockPageFormat:          document.LockPage{},
 	}
 }

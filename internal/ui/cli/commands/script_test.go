@@ -30,6 +30,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/commands"
 	hubcmd "fettle.dev/fettle/internal/ui/cli/hub"
+	"fettle.dev/fettle/test/hubs"
 )
 
 // update rewrites golden files. Review the difference like code: these are the
@@ -37,6 +38,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
+	if hubs.IsCompiler() {
+		os.Exit(hubs.Run(m))
+	}
 	testscript.Main(m, map[string]func(){"fettle": runFake})
 }
 

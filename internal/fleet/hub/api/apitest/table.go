@@ -52,6 +52,7 @@ func Table(b Backend) *api.Table {
 	api.HandleJobs(t, b)
 	api.HandleRollouts(t, Rollouts{})
 	api.HandleRolloutPlans(t, Rollouts{})
+	api.HandleDifferences(t, Differences{})
 	api.HandleFleetRollbacks(t, FleetRollbacks{})
 	api.HandleExemptions(t, Exemptions{})
 	api.HandleLocks(t, Locks{})
