@@ -2,14 +2,17 @@ package api_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // recorded sends a request, and returns the answer and the calls of the backend.
@@ -25,6 +28,21 @@ func recorded(t *testing.T, change func(*recording), method, path, body string) 
 	return ask(h, method, path, "admin", body), *b.told
 }
 
+// changingRoutes returns the routes that change something and whose calls a backend can record, with their paths.
+func changingRoutes() map[string]*regexp.Regexp {
+	// Tests of these look at what a backend has afterwards, or run a real hub. The list may only become shorter.
+	others := regexp.MustCompile(`^POST /v1/(alarms/approve|backup|certificates/revoke|exemptions.*|jobs.*|locks/.*|` +
+		`notifications.*|requests/policy|rollbacks.*|rollouts/.*|targets/[^/]+/(approve|look|work)|tokens.*|users.*|` +
+		`web-logins)$`)
+	out := map[string]*regexp.Regexp{}
+	for _, r := range route.All() {
+		if r.Changes() && !others.MatchString(r.Name()) {
+			out[r.Name()] = regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(r.Path, "[^/]+") + "$")
+		}
+	}
+	return out
+}
+
 // TestEffectsOfRequests: the backend gets all values of a request and the user, and the answer
 // describes the effect. A refused request has no effect.
 func TestEffectsOfRequests(t *testing.T) {
@@ -34,6 +52,7 @@ func TestEffectsOfRequests(t *testing.T) {
 		return `{` + sel + `"binary":{"version":"1.2","files":{"amd64":{"digest":"sha256:` + strings.Repeat("a",
 			64) + `","size":1}}}}`
 	}
+	untested := changingRoutes()
 	for _, c := range []struct {
 		path, body string
 		status     int
@@ -86,6 +105,12 @@ func TestEffectsOfRequests(t *testing.T) {
 			got != c.told {
 			t.Errorf("%s %s: %d %s\ntold %s, want %s", c.path, c.body, w.Code, w.Body, got, c.told)
 		}
+		maps.DeleteFunc(untested, func(_ string, path *regexp.Regexp) bool {
+			return c.told != "" && path.MatchString(c.path)
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(untested)) {
+		t.Errorf("no case shows the effect of %s", name)
 	}
 	frozen := func(r *recording) { r.frozen = &document.FleetFreeze{By: "ann"} }
 	for path, says := range map[string]string{

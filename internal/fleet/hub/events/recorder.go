@@ -1,7 +1,7 @@
 // Package events records events of hubs in the log of a fleet.
 //
 //	r := events.Recorder{Hub: "hub1", Log: log, Now: time.Now, Warn: warn}
-//	err := r.Record(ctx, fleet.HubEvent{Kind: fleet.Froze, Target: id, By: "kim"})
+//	err := r.Record(ctx, fleet.HubEvent{Kind: fleet.TargetFrozen, Target: id, By: "kim"})
 package events
 
 import (

@@ -116,7 +116,7 @@ func (v *validator) object(at string, schema map[string]any, doc any) {
 		switch more := schema["additionalProperties"].(type) {
 		case bool:
 			if !more {
-				v.fault(at, "%s is not in the schema", name)
+				v.fault(at, "%s is not in the schema: after a change of a document, run TestSchemas with -update", name)
 			}
 		case map[string]any:
 			v.check(at+"."+name, more, value)
@@ -162,7 +162,7 @@ func TestValidatorFails(t *testing.T) {
 		`{}`:                "a is missing",
 		`{"a":"1"}`:         "not of type integer",
 		`{"a":1.5}`:         "not of type integer",
-		`{"a":1,"c":2}`:     "c is not in the schema",
+		`{"a":1,"c":2}`:     "c is not in the schema: after a change of a document, run TestSchemas with -update",
 		`{"a":1,"b":["y"]}`: "y is not x",
 		`[]`:                "not of type object",
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 // Check reports a missing backup.
-func (h *Hub) Check(context.Context) document.HubCheck {
+func (fixed) Check(context.Context) document.HubCheck {
 	return document.HubCheck{Format: document.HubCheckFormat, Hub: "h1", Checks: []document.HubFinding{
 		{Name: "bus", Well: true, Text: "healthy"}, {Name: "backup", Text: "there is no backup",
 			Hint: "Create one: fettle hub backup FILE"},
@@ -16,10 +16,10 @@ func (h *Hub) Check(context.Context) document.HubCheck {
 }
 
 // SaveState returns an almost empty state.
-func (h *Hub) SaveState(context.Context, access.Principal) (document.HubState, error) {
+func (fixed) SaveState(context.Context, access.Principal) (document.HubState, error) {
 	return document.HubState{Format: document.HubStateFormat, Fleet: "acme", Hub: "h1", At: Now().UnixNano(),
 		Buckets: map[string]map[string]string{"people": {}}}, nil
 }
 
 // BackupSaved does nothing.
-func (h *Hub) BackupSaved(context.Context, access.Principal, int64) error { return nil }
+func (fixed) BackupSaved(context.Context, access.Principal, int64) error { return nil }
