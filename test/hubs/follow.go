@@ -2,6 +2,7 @@ package hubs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -29,6 +30,17 @@ func (h *Hub) Commit(ctx context.Context, subject string, files map[string]strin
 			return len(p.Repositories) == 1 && p.Repositories[0].Commit == commit
 		})
 	return err
+}
+
+// Branch changes files of the repository on a branch that the fleet does not follow, and returns the commit. The fleet
+// does not notice it.
+func (h *Hub) Branch(name, subject string, files map[string]string) (commit string, err error) {
+	if _, err = h.site.git("-C", h.site.dir, "checkout", "-q", "-B", name); err != nil {
+		return "", err
+	}
+	commit, err = h.site.commit(subject, files)
+	_, back := h.site.git("-C", h.site.dir, "checkout", "-q", "main")
+	return commit, errors.Join(err, back)
 }
 
 // hook is the webhook of a git server: the hub polls the repository at once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +17,11 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/ui/web"
+	"fettle.dev/fettle/test/hubs"
 	"fettle.dev/fettle/test/needs"
 )
+
+func TestMain(m *testing.M) { os.Exit(hubs.Run(m)) }
 
 // patience is the limit of a test.
 const patience = 3 * time.Minute

@@ -36,7 +36,8 @@ func TestPictures(t *testing.T) {
 	b.pictures(map[string]string{"fleet": "/", "target": "/targets/web1?explain=web1",
 		"runs": "/targets/web1/runs", "run": "/targets/web1/runs/7", "drift": "/targets/web1/drift",
 		"rollback": "/targets/web1/rollback?to=7", "modules": "/modules", "module": "/modules/web1",
-		"commit": "/commits/web1", "rollouts": "/rollouts", "rollout": "/rollouts/r1", "inbox": "/inbox", "jobs": "/jobs",
+		"commit": "/commits/web1", "differences": "/differences?commit=web1",
+		"rollouts": "/rollouts", "rollout": "/rollouts/r1", "inbox": "/inbox", "jobs": "/jobs",
 		"job": "/jobs/j1", "events": "/events", "history": "/history", "hubs": "/hubs", "audit": "/audit",
 		"search": "/search?q=web1"})
 }

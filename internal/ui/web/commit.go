@@ -20,8 +20,6 @@ type commitData struct {
 	Rollouts                []document.Rollout // that the commit caused
 	// Waves are the waves of the newest of these rollouts, with examples of targets that got the change.
 	Waves []waveOfCommit
-	// Plan and Diff show the effect of the commit on the command line.
-	Plan, Diff string
 }
 
 // waveOfCommit is a wave of a rollout. A target of it can show the changes.
@@ -70,10 +68,8 @@ func commitPage(v *visit) (*page, error) {
 	if len(d.Modules)+len(d.Rollouts) == 0 {
 		return nil, &document.Problem{Title: "No target has this commit", Status: http.StatusNotFound,
 			Detail: "cannot find the commit " + commit + " in an assignment, in an applied state or in a rollout",
-			Hint:   "See its effect before the push: fettle rollout plan " + commit}
+			Hint:   "See its effect: fettle rollout diff " + commit}
 	}
-	d.Plan = commandOf("fettle", "rollout", "plan", d.Commit)
-	d.Diff = commandOf("fettle", "diff", d.Commit+"^", d.Commit, "--fleet")
 	if len(d.Rollouts) > 0 {
 		newest, err := get(v, route.Rollout(), route.RolloutID{Rollout: d.Rollouts[0].ID})
 		if err != nil {
@@ -106,6 +102,35 @@ func wavesOf(r document.RolloutDetail) (out []waveOfCommit) {
 		}
 	}
 	return out
+}
+
+// differencesData is the data of the page with the differences of a commit.
+type differencesData struct {
+	Name   string // as the user wrote it
+	Result *document.CommitDifferences
+}
+
+// differencesPage shows the differences of a commit, which the hub computes for each request. Without a commit, it shows
+// only a form.
+func differencesPage(v *visit) (*page, error) {
+	d := differencesData{Name: strings.TrimSpace(v.URL.Query().Get("commit"))}
+	p := &page{Title: "Differences of a commit", Tab: "/rollouts", Template: "differences", Data: d}
+	if d.Name == "" {
+		return p, nil
+	}
+	at := route.CommitName{Commit: d.Name}
+	result, err := get(v, route.CommitDifferences(), at)
+	if err != nil {
+		return nil, err
+	}
+	d.Result = &result
+	words := []string{"fettle", "rollout", "diff", d.Name}
+	if strings.HasPrefix(d.Name, "-") {
+		words = []string{"fettle", "rollout", "diff", "--", d.Name}
+	}
+	p.Title, p.Data = "Differences of commit "+short(result.Commit), d
+	p.Command, p.Address = commandOf(words...), address(route.CommitDifferences(), at)
+	return p, nil
 }
 
 // runOfCommitPage shows the run that applied a commit on the host of a target.

@@ -52,7 +52,7 @@ func TestCommit(t *testing.T) {
 		"canary: 1 of 6 ready; rest: 0 of 1 ready",
 		`href="/targets/a%2Fb/commits/cccccccccccc"`, "and 1 more", "<dd>web, root bundle</dd>",
 		`<td>none</td><td class="number">2</td>`,
-		"fettle rollout plan cccccccccccc", "fettle diff &#39;cccccccccccc^&#39; cccccccccccc --fleet", "&lt;b&gt;"} {
+		`<input type="hidden" name="commit" value="cccccccccccc"><button>Compare`, "&lt;b&gt;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
@@ -99,5 +99,58 @@ func TestCommitOnATarget(t *testing.T) {
 		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "No run of this commit") {
 			t.Errorf("%s: %d %s", commit, w.Code, w.Body)
 		}
+	}
+}
+
+// TestDifferences: the page shows all parts of the answer of the hub as text, and only a form without a commit.
+func TestDifferences(t *testing.T) {
+	asked := 0
+	hub := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/v1/commits/") {
+			fakehub.Hostile{Rights: []string{"read"}, Text: "x"}.ServeHTTP(w, r)
+			return
+		}
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.EscapedPath() != "/v1/commits/next%2F%3Cb%3E/differences" {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(document.Problem{Title: "Not found", Status: 404, Hint: "push it"})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(document.CommitDifferences{Commit: strings.Repeat("c", 40), Subject: "<i>",
+			Targets: 300, Unchanged: 7, Groups: []document.DifferenceGroup{{Count: 280, Targets: []string{"web1", "web2"}, MoreLines: 4,
+				Lines: []document.DifferenceLine{{Text: "-MKDIR /<i>", Source: "web.hcl:1"}, {Text: "+MKDIR /b"}}}},
+			MoreGroups: 2, MoreTargets: 10,
+			Failed:      []document.TargetsWithReason{{Reason: "<i> is missing", Count: 1, Targets: []string{"db1"}}},
+			NotCompared: []document.TargetsWithReason{{Reason: "pinned to v1", Count: 2, Targets: []string{"db2", "db3"}}},
+			Plan: document.RolloutPlan{Rollouts: []document.PlannedRollout{{Strategy: "careful", WorstCase: 2,
+				Waves: []document.PlannedWave{{Name: "first", Targets: []string{"web1"}}}}}},
+			Tests: document.TestResults{Total: 5, Passed: 3, NotRun: 1,
+				Failed: []document.FailedTest{{ID: "web.hcl/tls", Reason: "it differs"}}}})
+	})
+	s := siteOf(t, hub)
+	text := read(s, "/differences?commit=next%2F%3Cb%3E").Body.String()
+	for _, want := range []string{"300; 7 without a difference", "3 of 5 pass; 1 did not run", "web.hcl/tls", "it differs",
+		"strategy careful begins: first with 1 target. Worst case: 2 targets can fail", "<h3>280 targets</h3>",
+		`<a href="/targets/web2">web2</a>, …`,
+		`<span class="removed">-MKDIR /&lt;i&gt;</span> <span class="place">web.hcl:1`,
+		`<span class="added">&#43;MKDIR /b</span>`, "4 more lines", "2 more groups with 10 targets", "&lt;i&gt; is missing",
+		"pinned to v1", "fettle rollout diff &#39;next/&lt;b&gt;&#39;", "$HUB/v1/commits/next%2F%3Cb%3E/differences",
+		`value="next/&lt;b&gt;"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "<i>") || strings.Contains(text, "data-path") {
+		t.Errorf("the page has elements of a text, or updates itself:\n%s", text)
+	}
+	if text := read(s, "/differences").Body.String(); asked != 1 || !strings.Contains(text, `name="commit" value=""`) {
+		t.Errorf("%d requests to the hub:\n%s", asked, text)
+	}
+	if text := read(s, "/differences?commit=nowhere").Body.String(); !strings.Contains(text, "push it") {
+		t.Errorf("no hint:\n%s", text)
+	}
+	if text := read(s, "/live?at=/differences%3Fcommit=x").Body.String(); asked != 2 {
+		t.Errorf("the page can be followed: %s", text)
 	}
 }

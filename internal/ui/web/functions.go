@@ -26,8 +26,20 @@ func functions() template.FuncMap {
 		"unanswered": newUnanswered, "bounded": bounded,
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },
+		"sign": signOf,
 		"days": func() []int { return []int{1, 7, 30} },
 	}
+}
+
+// signOf returns the class of a line of a difference.
+func signOf(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return "added"
+	case strings.HasPrefix(line, "-"):
+		return "removed"
+	}
+	return ""
 }
 
 // mark returns a character for a state, so that states differ without their colours.

@@ -20,6 +20,9 @@ func New(c Config) *Site {
 		maps.Copy(asking, map[string]pageFunc{"/targets/{target}/plan": planPage,
 			"/targets/{target}/confirm": confirmPage, "/targets/{target}/recover": recoverPage})
 	}
+	if s.Host == nil {
+		asking["/differences"] = differencesPage // each update would compile again
+	}
 	for path, read := range s.pages {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, read) })
 	}
