@@ -118,7 +118,8 @@ func TestDifferences(t *testing.T) {
 			return
 		}
 		_ = json.NewEncoder(w).Encode(document.CommitDifferences{Commit: strings.Repeat("c", 40), Subject: "<i>",
-			Targets: 300, Unchanged: 7, Groups: []document.DifferenceGroup{{Count: 280, Targets: []string{"web1", "web2"}, MoreLines: 4,
+			Targets: 300, Unchanged: 7,
+			Groups: []document.DifferenceGroup{{Count: 280, Targets: []string{"web1", "web2"}, MoreLines: 4,
 				Lines: []document.DifferenceLine{{Text: "-MKDIR /<i>", Source: "web.hcl:1"}, {Text: "+MKDIR /b"}}}},
 			MoreGroups: 2, MoreTargets: 10,
 			Failed:      []document.TargetsWithReason{{Reason: "<i> is missing", Count: 1, Targets: []string{"db1"}}},
