@@ -1,12 +1,17 @@
 package apply
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 )
+
+// ErrRestore, as the cause of the end of the context of a run, stops the run and undoes it, with any policy.
+var ErrRestore = errors.New("the run must be restored")
 
 // finish undoes the run if its policy requires this, and records the outcome.
 func (r *execution) finish() (Result, error) {
@@ -41,7 +46,7 @@ func (r *execution) undo() (Result, error) {
 func (r *execution) takesBack(outcome journal.Outcome) bool {
 	switch outcome {
 	case journal.Failed, journal.Interrupted:
-		return r.header.OnFailure == FailureUndo
+		return r.header.OnFailure == FailureUndo || errors.Is(context.Cause(r.ctx), ErrRestore)
 	case journal.CheckFailed:
 		return r.OnCheckFailure == CheckFailureUndo || r.header.OnFailure == FailureUndo
 	}

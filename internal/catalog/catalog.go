@@ -69,6 +69,8 @@ type Node struct {
 	// output they come from.
 	Unknown bool
 	Needs   []addr.Addr
+	// Locks are the locks that a run needs before it changes the state, or the members of the group.
+	Locks []string
 }
 
 // Edge orders one node before another.

@@ -187,13 +187,13 @@ const maxImmediate = catalog.MaxStates
 func (w *writer) put(s step.Step, i int) {
 	w.index[w.b.items[i].node] = append(w.index[w.b.items[i].node], len(w.list))
 	w.nodes = append(w.nodes, w.b.items[i].node)
-	w.list = append(w.list, s)
+	w.list = append(w.list, w.b.locked(s, append([]int{w.b.items[i].node}, w.b.sharers[i]...)))
 }
 
 func (w *writer) putAct(s step.Step, a *act) {
 	w.index[a.to] = append(w.index[a.to], len(w.list))
 	w.nodes = append(w.nodes, a.to)
-	w.list = append(w.list, s)
+	w.list = append(w.list, w.b.locked(s, []int{a.to}))
 }
 
 // immediate writes immediate actions, each followed by the actions that it triggers.

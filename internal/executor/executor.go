@@ -227,7 +227,9 @@ type Options struct {
 	// Rollbacks have it in their request.
 	CrossIrreversible bool
 	// IgnoreFreeze allows a change of a frozen host.
-	IgnoreFreeze bool   `json:"FrozenToo"`
+	IgnoreFreeze bool `json:"FrozenToo"`
+	// WithoutLocks runs without the slots of locks that the run needs.
+	WithoutLocks bool   `json:",omitempty"`
 	User         string // the requesting user, for the history
 	From         string // the host or terminal of this user
 	Command      string // the command line as the user typed it

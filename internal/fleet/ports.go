@@ -136,6 +136,8 @@ const (
 	MessageLists   = "lists" // no body; the answer is Lists
 	// MessageReboot has the body RebootRequest. The answer is a RebootSlot, and durable.
 	MessageReboot = "reboot"
+	// MessageSlot has the body SlotRequest. The answer is a SlotAnswer, and durable.
+	MessageSlot = "slot"
 	// MessageClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
 	// message type, without a body, to request a claim.
 	MessageClaim = "claim"

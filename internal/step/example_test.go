@@ -24,7 +24,7 @@ func ExampleParse() {
 	// Output:
 	// MKDIR /srv/www mode=0755
 	// web.hcl:3
-	// web.steps:2:14: error: Unknown attribute: MKDIR has no attribute "ower". Did you mean "owner"? It takes owner, group, mode, purge, phase.
+	// web.steps:2:14: error: Unknown attribute: MKDIR has no attribute "ower". Did you mean "owner"? It takes owner, group, mode, purge, lock, phase.
 }
 
 func ExampleResolve() {

@@ -1,14 +1,19 @@
 package step
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
+
+var lockForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][-_A-Za-z0-9]{0,62}$`) })
 
 // rules checks the rules of a verb for its line as a whole. It is called if every word by itself is
 // valid.
 func (c *checker) rules(s *Step, tokens []token) {
 	c.phaseRule(s, tokens)
+	c.lockRule(s, tokens)
 	switch s.Verb {
 	case Copy, Link:
 		c.lastSlash(tokens, 1)
@@ -45,7 +50,7 @@ func (c *checker) lastSlash(tokens []token, i int) {
 }
 
 func (c *checker) saysSomething(s *Step) {
-	if len(s.Attrs) == 0 || len(s.Attrs) == 1 && s.Attrs[0].Key == phase.Name {
+	if !slices.ContainsFunc(s.Attrs, func(a Attr) bool { return a.Key != phase.Name && a.Key != LockKey }) {
 		c.fault(wholeLine, "Missing attribute", "%s has no attributes. Add one of %s.", s.Verb,
 			strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
 	}
@@ -193,5 +198,19 @@ func (c *checker) probeRules(s *Step, tokens []token) {
 	if v, ok := s.Lookup("status"); ok && (len(v) != 3 || v < "100" || v > "599") {
 		c.fault(find(tokens, "status"), "Invalid status", "%q is not a status of HTTP. Write a number from 100 to 599.",
 			clip(v))
+	}
+}
+
+// lockRule refuses names that hubs cannot use, and more locks than a run can acquire.
+func (c *checker) lockRule(s *Step, tokens []token) {
+	names := s.All(LockKey)
+	if len(names) > MaxLocks {
+		c.fault(find(tokens, LockKey), "Too many locks", "A step can need up to %d locks.", MaxLocks)
+	}
+	for _, name := range names {
+		if !lockForm().MatchString(name) {
+			c.fault(find(tokens, LockKey), "Bad name for a lock",
+				"%q is not a valid name. Use up to 63 letters, digits, _ and -, and begin with a letter.", clip(name))
+		}
 	}
 }

@@ -14,11 +14,28 @@ var ensure = Key{Name: "ensure", Type: Present, Doc: "present (the default) or a
 var phase = Key{Name: "phase", Type: Int,
 	Doc: "number of the state, if one run changes the address several times; default: 1"}
 
+// lock is the key before phase, of every verb that changes a host.
+var lock = Key{Name: LockKey, List: true,
+	Doc: "name of a lock: a run that executes the step needs a slot of it"}
+
 // Schemas lists every verb, in the order in which they are documented. The
 // slice is fresh at each call.
 func Schemas() []Schema {
-	return slices.Concat(pathsSchemas(), editsSchemas(), accountsSchemas(), servicesSchemas(), commandsSchemas(),
+	return slices.Concat(withLock(pathsSchemas(), editsSchemas(), accountsSchemas(), servicesSchemas(), commandsSchemas()),
 		probesSchemas())
+}
+
+// withLock adds the key lock to schemas, before phase.
+func withLock(parts ...[]Schema) []Schema {
+	all := slices.Concat(parts...)
+	for i, s := range all {
+		at := len(s.Keys)
+		if at > 0 && s.Keys[at-1].Name == phase.Name {
+			at--
+		}
+		all[i].Keys = slices.Insert(s.Keys, at, lock)
+	}
+	return all
 }
 
 // pathsSchemas are the verbs that write whole paths, or their metadata.

@@ -244,8 +244,39 @@ func (s Step) region() string {
 	return ""
 }
 
-// Same reports whether two steps have the same text in canonical form, independent of their origin.
-func (s Step) Same(o Step) bool { return s.String() == o.String() }
+// Same reports whether two steps have the same text in canonical form, independent of their origin and their locks:
+// a step that only needs another lock brings about the same state.
+func (s Step) Same(o Step) bool {
+	if s.String() == o.String() {
+		return true
+	}
+	return (s.Locked() || o.Locked()) && s.withoutLocks().String() == o.withoutLocks().String()
+}
+
+// LockKey is the attribute with the name of a lock, and MaxLocks the maximum number of locks of a step and of a run.
+const (
+	LockKey  = "lock"
+	MaxLocks = 10
+)
+
+// Locks returns the names of the locks that a run of the step needs, sorted.
+func (s Step) Locks() []string {
+	names := s.All(LockKey)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Locked reports whether the step has locks.
+func (s Step) Locked() bool {
+	_, ok := s.Lookup(LockKey)
+	return ok
+}
+
+func (s Step) withoutLocks() Step {
+	s.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a Attr) bool { return a.Key == LockKey })
+	s.canonical = ""
+	return s
+}
 
 // List is an ordered list of steps: the desired state of a target.
 type List []Step

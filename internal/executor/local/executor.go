@@ -25,31 +25,54 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 		return nil, err
 	}
 	r.Diffs = false
-	now, st, todo, err := x.looks.lookAgain(ctx, &r, p, o)
+	h := x.runs.hold(ctx, o, show)
+	defer h.release()
+	for {
+		now, st, todo, err := x.agreed(ctx, &r, p, o, show)
+		again := false
+		if err == nil {
+			ctx, again, err = h.acquire(ctx, executor.NeededLocks(now, r.List))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if again {
+			x.looks.last = looked{}
+			continue
+		}
+		o = o.For(now)
+		rep, err := x.runs.runOrVerify(ctx, r, now, st, todo, o, show)
+		if err != nil || r.Next == nil && !now.More() {
+			rep, err = x.runs.confirmed(rep, err, o)
+			return rep, h.explain(ctx, leftAs(now, err))
+		}
+		rep, err = x.runs.follow(ctx, r, now, rep, o, show, h)
+		return rep, h.explain(ctx, err)
+	}
+}
+
+// agreed plans a request. It is an error if the plan differs from p, which the user has seen, unless p is nil.
+func (x *Executor) agreed(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*plan.Plan, journal.State, bool, error) {
+	now, st, todo, err := x.looks.lookAgain(ctx, r, p, o)
 	if err != nil {
-		return nil, err
+		return nil, st, false, err
 	}
 	if p != nil && x.looks.last.plan != p && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan",
+		return nil, st, false, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan",
 			executor.ErrStale)
 	}
 	if err := x.runs.mendAfter(now); err != nil {
-		return nil, err
+		return nil, st, false, err
 	}
 	before := now
-	if now, st, todo, err = x.looks.asked(ctx, r, now, st, todo); err != nil {
-		return nil, err
+	if now, st, todo, err = x.looks.asked(ctx, *r, now, st, todo); err != nil {
+		return nil, st, false, err
 	}
 	if now != before {
 		announce(show, now, "after its guards")
 	}
-	o = o.For(now)
-	rep, err := x.runs.runOrVerify(ctx, r, now, st, todo, o, show)
-	if err != nil || r.Next == nil && !now.More() {
-		rep, err = x.runs.confirmed(rep, err, o)
-		return rep, leftAs(now, err)
-	}
-	return x.runs.follow(ctx, r, now, rep, o, show)
+	return now, st, todo, nil
 }
 
 // Rollback implements executor.Executor.
@@ -64,21 +87,32 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 		return nil, err
 	}
 	r.Diffs = false
-	now, g, err := x.planner.planRollback(ctx, r)
-	if err != nil {
-		return nil, err
+	h := x.runs.hold(ctx, o, show)
+	defer h.release()
+	for {
+		now, g, err := x.planner.planRollback(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil && p.Digest() != now.Digest() {
+			return nil, fmt.Errorf("%w: the host has changed since the plan was shown; show the plan again", executor.ErrStale)
+		}
+		again := false
+		if ctx, again, err = h.acquire(ctx, executor.NeededLocks(now, nil)); err != nil {
+			return nil, err
+		}
+		if again {
+			continue
+		}
+		if err := x.runs.mendAfter(now); err != nil {
+			return nil, err
+		}
+		rep, err := x.runs.rollback(ctx, withoutDiffs(now), g, r, o, show)
+		if err == nil {
+			err = x.store.Disarm()
+		}
+		return rep, h.explain(ctx, leftAs(now, err))
 	}
-	if p != nil && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the host has changed since the plan was shown; show the plan again", executor.ErrStale)
-	}
-	if err := x.runs.mendAfter(now); err != nil {
-		return nil, err
-	}
-	rep, err := x.runs.rollback(ctx, withoutDiffs(now), g, r, o, show)
-	if err == nil {
-		err = x.store.Disarm()
-	}
-	return rep, leftAs(now, err)
 }
 
 // Freeze implements executor.Executor.
@@ -162,6 +196,7 @@ func (x *Executor) Plan(ctx context.Context, r executor.Request) (*plan.Plan, er
 	}
 	p, _, _, err := x.looks.look(ctx, &r)
 	x.saveCache()
+	noteLocks(p, err, r.List)
 	return p, err
 }
 
@@ -172,6 +207,7 @@ func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest)
 	}
 	p, _, err := x.planner.planRollback(ctx, r)
 	x.saveCache()
+	noteLocks(p, err, nil)
 	return p, err
 }
 

@@ -69,6 +69,7 @@ type runs struct {
 	planner *planner
 	looks   *looks
 	watch   func(ctx context.Context, deadline time.Time) error // Options.Guard
+	locks   executor.Locks                                      // Options.Locks
 }
 
 // files runs commands and copies files outside of runs.
@@ -82,7 +83,7 @@ func newExecutor(s *shared, o Options) *Executor {
 	x := &Executor{shared: s, planner: &planner{s}}
 	r := &remembered{shared: s, source: &fresh{s, x.planner}, planner: x.planner, program: o.Program}
 	x.looks = &looks{shared: s, source: r, remembered: r}
-	x.runs = &runs{shared: s, planner: x.planner, looks: x.looks, watch: o.Guard}
+	x.runs = &runs{shared: s, planner: x.planner, looks: x.looks, watch: o.Guard, locks: o.Locks}
 	x.files = &files{shared: s, runs: x.runs}
 	return x
 }
@@ -104,6 +105,8 @@ type Options struct {
 	// process dies. It runs before anything changes. If Guard is nil, no run can be
 	// armed.
 	Guard func(ctx context.Context, deadline time.Time) error
+	// Locks acquires slots of locks. If it is nil, runs that need a slot are refused.
+	Locks executor.Locks
 	// Ballast is the room kept for taking a run back, in bytes; 0 is
 	// journal.DefaultBallast, negative is none.
 	Ballast int64

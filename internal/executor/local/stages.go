@@ -15,7 +15,7 @@ import (
 // follow runs the remaining phases after a successful run, each phase as a separate run,
 // until no change is necessary. rep is the report of the runs before.
 func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report,
-	o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	o executor.Options, show func(executor.Event), h *hold) (*executor.Report, error) {
 	first, waits, told := rep.Run, "", done.Later
 	seen := map[string]bool{unbased(done): true}
 	for done.More() || r.Next != nil {
@@ -36,6 +36,13 @@ func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, 
 		}
 		if err := untold(now, told); o.Exact && err != nil {
 			return rep, err
+		}
+		again := false
+		if ctx, again, err = h.acquire(ctx, executor.NeededLocks(now, r.List)); err != nil {
+			return rep, err
+		}
+		if again {
+			continue
 		}
 		seen[unbased(now)] = true
 		o.Continues = rep.Run

@@ -20,6 +20,7 @@ func (h *Hub) serve() error {
 		fleet.MessageContent:    h.contents.OnContent,
 		fleet.MessageClaim:      h.targets.AnswerClaim,
 		fleet.MessageReboot:     h.locks.OnReboot,
+		fleet.MessageSlot:       h.locks.OnSlot,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,7 +163,7 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 
 func (h *Host) run(ctx context.Context, c host.Command,
 	run func(context.Context, host.Command) (host.CommandResult, error)) (host.CommandResult, error) {
-	env, err := h.environment(c.Env)
+	env, err := h.environment(slices.Concat(host.EnvOf(ctx), c.Env))
 	if err != nil {
 		return host.CommandResult{}, err
 	}

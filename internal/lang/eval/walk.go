@@ -199,6 +199,7 @@ func (ev *Evaluator) walkInvocation(in *Instance, parent int, refs []reference) 
 func (ev *Evaluator) meta(st *State, each map[string]cty.Value, self reference, node int) {
 	at, mark := st.decl.Attributes, ev.observed.mark()
 	defer func() { ev.observed.made(Outcome{Unshared: true}, mark) }()
+	ev.Catalog.Nodes[node].Locks = locksOf(ev, st, each)
 	for _, name := range []string{"after", "before"} {
 		for _, r := range refList(ev, st.Scope, each, at[name]) {
 			ev.pending.edges = append(ev.pending.edges, pendingEdge{node: node, other: r.reference, after: name == "after",

@@ -18,6 +18,7 @@ var (
 	expression = cty.Capsule("expression", reflect.TypeFor[expressionType]())
 	condition  = cty.Capsule("condition", reflect.TypeFor[conditionType]())
 	listen     = cty.Capsule("references by action", reflect.TypeFor[listenType]())
+	nameOrList = cty.Capsule("name or list of names", reflect.TypeFor[nameOrListType]())
 )
 
 type (
@@ -28,6 +29,7 @@ type (
 	expressionType struct{}
 	conditionType  struct{}
 	listenType     struct{}
+	nameOrListType struct{}
 )
 
 // Block is a block of the language that is not a state.

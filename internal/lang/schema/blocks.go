@@ -346,6 +346,8 @@ func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 		{Name: "notify", Type: reference, Doc: "actions that run if it changed"},
 		{Name: "notify_failure", Type: reference, Doc: "actions that run if it failed"},
 		{Name: "when", Type: condition, Doc: "expression; if false, it is omitted"},
+		{Name: "lock", Type: nameOrList,
+			Doc: "name of a lock, or list of names: a run that changes it needs a slot of each lock"},
 	}
 	if each {
 		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression,

@@ -49,6 +49,8 @@ func written(a kind.Attr) object {
 		return object{"type": "array", "items": object{"type": "string"}}
 	case reference:
 		return object{"$ref": "#/$defs/references"}
+	case nameOrList:
+		return object{"type": []string{"string", "array", "null"}, "items": object{"type": "string"}}
 	case expression:
 		return object{"type": []string{"string", "object"}}
 	case condition:

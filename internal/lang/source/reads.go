@@ -67,12 +67,11 @@ func (p *Program) HasOnlyLevels(file string) bool {
 }
 
 // onlyLevels reports whether a file of the top level declares only levels: targets, roles, groups,
-// and settings of all targets. No list depends on a rollout, window or
-// lock block.
+// and settings of all targets. No list depends on a rollout or window block.
 func onlyLevels(b *hclsyntax.Body) bool {
 	for _, block := range b.Blocks {
 		switch block.Type {
-		case "target", "role", "target_group", "enrolled", "policy", "ssh", "rollout", "window", "lock":
+		case "target", "role", "target_group", "enrolled", "policy", "ssh", "rollout", "window":
 		default:
 			return false
 		}

@@ -22,7 +22,7 @@ import (
 
 // MetaAttributes are allowed on every state; kinds cannot have attributes with these names.
 func MetaAttributes() []string {
-	return []string{"for_each", "when", "after", "before", "notify", "listen", "notify_failure", "listen_failure"}
+	return []string{"for_each", "when", "after", "before", "notify", "listen", "notify_failure", "listen_failure", "lock"}
 }
 
 // BlockAttributes are allowed only on blocks.
@@ -263,6 +263,8 @@ func meaningOf(in BodyKind, name string) meaning {
 		return templates
 	case name == "when" || name == "for_each":
 		return expressions
+	case name == "lock":
+		return templates
 	case slices.Contains(MetaAttributes(), name), in == blockBody && slices.Contains(BlockAttributes(), name):
 		return references
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"io"
+	"time"
 
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
@@ -30,6 +32,10 @@ type Agent struct {
 	// Calm releases resources that a daemon needs only while it works. worked is false if it has not
 	// worked since the last call. nil: nothing is released.
 	Calm func(worked bool)
+	// Slots serves the runs of a machine that need slots of locks, until end is called. Clock returns the time since
+	// the boot. nil: no runs are served.
+	Slots func(ctx context.Context, m Machine, serve func(context.Context, io.ReadWriteCloser)) (end func(), err error)
+	Clock func() time.Duration
 	// Binary is the file of this binary; nil: it cannot be replaced.
 	Binary *Binary
 }

@@ -12,7 +12,7 @@ import (
 // RunOptions are the options of every run of this command line: user, origin and command line.
 func (s *Session) RunOptions() executor.Options {
 	return executor.Options{User: s.User(), From: s.from(), Command: s.Command, Version: s.App.Version,
-		IgnoreFreeze: s.IgnoreFreeze}
+		IgnoreFreeze: s.IgnoreFreeze, WithoutLocks: s.WithoutLocks}
 }
 
 // User is the login name, with the one who called sudo in front.

@@ -64,6 +64,7 @@ type targetFlags struct {
 // policyFlags override what protects hosts and their applied state.
 type policyFlags struct {
 	IgnoreFreeze  bool
+	WithoutLocks  bool
 	OverrideAgent bool
 	Adopt         bool
 }

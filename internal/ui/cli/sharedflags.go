@@ -55,6 +55,11 @@ func (f *policyFlags) FrozenFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.IgnoreFreeze, "ignore-freeze", false, "work on frozen hosts as well")
 }
 
+// LocksFlag defines --without-locks, for commands that run step lists.
+func (f *policyFlags) LocksFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&f.WithoutLocks, "without-locks", false, "run without the slots of locks that the run needs")
+}
+
 // AdoptFlag adds the operator's consent to replacing what another repository or target
 // applied.
 func (f *policyFlags) AdoptFlag(c *cobra.Command) {

@@ -192,3 +192,9 @@ func (k *Keeper) cancel(ctx context.Context, is kept) {
 		k.Warn("cannot cancel the reboot of this host: " + err.Error())
 	}
 }
+
+// Holds reports whether a reboot may hold a slot of a lock. It is safe for concurrent use with Run.
+func (k *Keeper) Holds(lock string) bool {
+	is, err := k.load()
+	return err != nil || is.Holds == lock
+}

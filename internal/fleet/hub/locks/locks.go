@@ -37,24 +37,29 @@ type Config struct {
 	Trusted func(ctx context.Context, id fleet.TargetID) (fleet.Target, error)
 }
 
-// Locks are the locks of a fleet. They are safe for concurrent use: the store orders the changes, and limiter and
-// declared have locks of their own.
+// Locks are the locks of a fleet. They are safe for concurrent use: the store orders the changes, and the limiters
+// and declared have locks of their own.
 type Locks struct {
 	Config
-	limiter  limits.TargetLimiter
-	declared declared
+	limiter limits.TargetLimiter
+	// runLimiter limits the requests of runs, each of which can need several locks.
+	runLimiter limits.TargetLimiter
+	declared   declared
 }
 
 // The limits of the requests of one target.
 const (
 	requestBurst    = 20
 	requestInterval = 5 * time.Second
+	runBurst        = 60
+	runInterval     = time.Second
 )
 
 // New returns the locks that the store has.
 func New(c Config) *Locks {
 	return &Locks{Config: c, declared: declared{wake: make(chan struct{}, 1)},
-		limiter: limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst}}
+		limiter:    limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst},
+		runLimiter: limits.TargetLimiter{Every: rate.Every(runInterval), Burst: runBurst}}
 }
 
 // ErrUnknown is in the chain of the error if no such lock is declared.

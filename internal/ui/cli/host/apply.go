@@ -72,6 +72,7 @@ func NewApply(s *cli.Session) *cobra.Command {
 	f.windows.flag(c)
 	s.AdoptFlag(c)
 	s.FrozenFlag(c)
+	s.LocksFlag(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	rolloutFlags(c, &f)

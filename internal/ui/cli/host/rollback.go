@@ -64,6 +64,7 @@ exits with 1; the same command restores the remaining addresses later.`,
 	f.many.Flags(c)
 	cli.CrossIrreversibleFlag(c, &f.cross, "restore all other objects; keep effects that cannot be undone")
 	s.FrozenFlag(c)
+	s.LocksFlag(c)
 	c.Flags().BoolVar(&s.OverrideAgent, "override-agent", false,
 		"roll back targets through the hub even if their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")

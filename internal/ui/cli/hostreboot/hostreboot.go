@@ -1,4 +1,5 @@
-// Package hostreboot connects the part of an agent that reboots its host with the executor of this host.
+// Package hostreboot connects the parts of an agent that hold slots of locks, for reboots and for runs, with the
+// executor of this host.
 //
 //	end, err := hostreboot.Keep(ctx, s, m, files, hostreboot.Agent{Dir: dir, Boot: boot, Link: link, Warn: a.Warn})
 package hostreboot
@@ -9,10 +10,10 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/reboot"
+	"fettle.dev/fettle/internal/fleet/agent/slots"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -36,21 +37,34 @@ func Keep(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, a A
 	}
 	h := agentHost{s: s, m: m, files: files, dir: a.Dir, began: s.App.Now()}
 	k := &reboot.Keeper{State: files, File: a.Dir + "/reboot.json", Host: root, Boot: a.Boot,
-		Ask: func(ctx context.Context, r fleet.RebootRequest) (fleet.RebootSlot, error) {
-			return askReboot(ctx, a.Link, r)
-		}, Command: h.command, NotReady: h.notReady, Closed: h.closed, Now: s.App.Now, Warn: a.Warn}
+		Command: h.command, NotReady: h.notReady, Closed: h.closed, Now: s.App.Now, Warn: a.Warn}
+	runs := keeperOfRuns(h, a.Link, a.Warn, k)
+	k.Ask = func(ctx context.Context, r fleet.RebootRequest) (fleet.RebootSlot, error) {
+		return askReboot(ctx, a.Link, runs, r)
+	}
 	ctx, cancel := context.WithCancel(ctx)
+	endRuns, err := serveRuns(ctx, s, m, root, runs)
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, closing())
+	}
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
-	return func() { cancel(); <-done; _ = closing() }, nil
+	return func() { cancel(); endRuns(); <-done; _ = closing() }, nil
 }
 
-// rebootPatience limits the time for an answer of a hub.
-const rebootPatience = 20 * time.Second
-
-func askReboot(ctx context.Context, link fleet.Link, r fleet.RebootRequest) (slot fleet.RebootSlot, err error) {
-	ctx, cancel := context.WithTimeout(ctx, rebootPatience)
+// askReboot asks a hub. It does not release a slot that a run needs too: the run releases it.
+func askReboot(ctx context.Context, link fleet.Link, runs *slots.Keeper,
+	r fleet.RebootRequest) (slot fleet.RebootSlot, err error) {
+	ctx, cancel := context.WithTimeout(ctx, hubPatience)
 	defer cancel()
+	if r.Action != fleet.RebootLock {
+		runs.Gate.Lock()
+		defer runs.Gate.Unlock()
+	}
+	if r.Action == fleet.RebootRelease && runs.Holds(r.Lock) {
+		return fleet.RebootSlot{Lock: r.Lock}, nil
+	}
 	body, err := json.Marshal(r)
 	if err == nil {
 		body, err = link.Ask(ctx, fleet.MessageReboot, body)

@@ -57,6 +57,7 @@ func newStepsApply(s *cli.Session) *cobra.Command {
 	f.Arms(c)
 	s.AdoptFlag(c)
 	s.FrozenFlag(c)
+	s.LocksFlag(c)
 	cli.CrossIrreversibleFlag(c, &cross, "allow changes that cannot be undone, such as a purge of a package")
 	return c
 }

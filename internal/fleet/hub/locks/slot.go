@@ -1,0 +1,57 @@
+package locks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/coordination"
+)
+
+// OnSlot answers a request of an agent for a slot that a run needs. The connection has authenticated the target.
+func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	if _, err := s.Trusted(ctx, from); err != nil {
+		return nil, err
+	}
+	r, err := fleet.ParseSlotRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	if ok, _ := s.runLimiter.Take(from, s.Now()); !ok {
+		return nil, fmt.Errorf("cannot answer: the target sends more than %d requests, and then one in %s", runBurst,
+			runInterval)
+	}
+	if err := s.MayChange(); err != nil {
+		return nil, err
+	}
+	var out fleet.SlotAnswer
+	if r.Action == fleet.SlotRelease {
+		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token}
+		_, _, err = s.decide(ctx, r.Lock, e, order{})
+	} else {
+		out, err = s.slotForRun(ctx, r.Lock, string(from))
+	}
+	if errors.Is(err, ErrUnknown) {
+		err, out = nil, fleet.SlotAnswer{Unknown: true, Why: "the fleet has no lock " + r.Lock}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+func (s *Locks) slotForRun(ctx context.Context, lock, owner string) (fleet.SlotAnswer, error) {
+	h, err := s.Acquire(ctx, lock, owner)
+	refused := (*RefusedError)(nil)
+	switch {
+	case errors.As(err, &refused) && refused.Refused == coordination.Full:
+		return fleet.SlotAnswer{Why: refused.Why + s.heldBy(lock)}, nil
+	case errors.As(err, &refused):
+		return fleet.SlotAnswer{Why: refused.Why, Unknown: refused.Refused == coordination.Undeclared}, nil
+	case err != nil:
+		return fleet.SlotAnswer{}, err
+	}
+	return fleet.SlotAnswer{Granted: true, Token: h.Token, Lease: (h.Expires - h.Renewed) * 1e6}, nil
+}

@@ -1,0 +1,75 @@
+package hostreboot
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	socket "fettle.dev/fettle/internal/executor/slots"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/reboot"
+	"fettle.dev/fettle/internal/fleet/agent/slots"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// The intervals of the slots of runs.
+const (
+	slotAgain = 10 * time.Second
+	slotLook  = 5 * time.Second
+)
+
+// hubPatience limits the time for an answer of a hub.
+const hubPatience = 20 * time.Second
+
+// keeperOfRuns returns the part of the agent that holds the slots of runs.
+func keeperOfRuns(h agentHost, link fleet.Link, warn func(string), reboots *reboot.Keeper) *slots.Keeper {
+	return &slots.Keeper{State: h.files, File: h.dir + "/slots.json", Busy: h.busy, Reserved: reboots.Holds,
+		Clock: h.s.App.Agent.Clock, Warn: warn, Again: slotAgain, Look: slotLook,
+		Ask: func(ctx context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
+			return askSlot(ctx, link, r)
+		}}
+}
+
+// serveRuns serves runs of this host, until end is called.
+func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS, k *slots.Keeper) (end func(),
+	err error) {
+	if s.App.Agent.Slots == nil {
+		return func() {}, nil
+	}
+	if err := smallfile.Directory(root, socket.Directory); err != nil {
+		return nil, err
+	}
+	endServe, err := s.App.Agent.Slots(ctx, m, k.Serve)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); k.Run(ctx) }()
+	return func() { endServe(); <-done }, nil
+}
+
+func askSlot(ctx context.Context, link fleet.Link, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, hubPatience)
+	defer cancel()
+	body, err := json.Marshal(r)
+	if err == nil {
+		body, err = link.Ask(ctx, fleet.MessageSlot, body)
+	}
+	if err != nil {
+		return fleet.SlotAnswer{}, err
+	}
+	return fleet.ParseSlotAnswer(body)
+}
+
+// busy reports whether a run of the host is unfinished, or another process changes the host.
+func (h agentHost) busy(ctx context.Context) (bool, error) {
+	x, done, err := h.s.App.OpenExecutor(ctx, h.m)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = done() }()
+	c, err := x.Condition(ctx)
+	return c.Unfinished > 0 || c.Locked != "", err
+}
