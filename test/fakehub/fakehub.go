@@ -8,12 +8,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,14 +75,53 @@ func (l Large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case *document.CurrentUser:
 		d.Name, d.Rights = "jane", []string{"read"}
 	case *document.TargetPage:
-		states := document.States()
-		for i := range l.N {
-			d.Targets = append(d.Targets, document.Target{Name: fmt.Sprintf("host%05d", i), State: states[i%len(states)],
-				Labels: map[string]string{"site": fmt.Sprint("site", i%7)}})
-		}
-		d.Total = l.N
+		l.page(d, r.URL.Query())
 	}
 	answer(w, out)
+}
+
+// page answers a request for targets. A cursor is the number of the targets before it.
+func (l Large) page(d *document.TargetPage, q url.Values) {
+	d.Total = l.N
+	begin, _ := strconv.Atoi(q.Get("after"))
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	if limit == 0 {
+		limit = 10_000
+	}
+	end := min(l.N, begin+limit)
+	for i := begin; i < end; i++ {
+		d.Targets = append(d.Targets, l.target(i))
+	}
+	if end < l.N {
+		d.Cursor = strconv.Itoa(end)
+	}
+	by, ok := strings.CutPrefix(q.Get("by"), "label:")
+	if q.Get("by") == "" {
+		return
+	}
+	d.Labels, d.States = []string{"site"}, map[document.State]int{}
+	groups := map[string]*document.TargetGroup{}
+	for i := range l.N {
+		t := l.target(i)
+		d.States[t.State]++
+		name := t.Labels[by]
+		if groups[name] == nil {
+			groups[name] = &document.TargetGroup{Name: name, States: map[document.State]int{}}
+		}
+		groups[name].Total++
+		groups[name].States[t.State]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if ok {
+			d.Groups = append(d.Groups, *groups[name])
+		}
+	}
+}
+
+func (l Large) target(i int) document.Target {
+	states := document.States()
+	return document.Target{Name: fmt.Sprintf("host%05d", i), State: states[i%len(states)],
+		Labels: map[string]string{"site": fmt.Sprint("site", i%7)}}
 }
 
 // Serve returns a client of a hub that answers with h.

@@ -94,3 +94,26 @@ func TestManyTargetsInABrowser(t *testing.T) {
 			clientX: box.left + box.width / 110 * 3.5, clientY: box.top + box.width / 110 * 1.5})); return 0 })()`)
 	b.until("the page of the target", "location.pathname === '/targets/host00113'")
 }
+
+// TestVeryManyTargetsInABrowser: a fleet of a hundred thousand targets has groups, from which a user comes to a
+// selection, and a table with pages.
+func TestVeryManyTargetsInABrowser(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Large{N: 100_000}), time.Now)
+	b.visit("/?by=site")
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		b.accessible("the groups in " + scheme)
+	}
+	if n := eval[int](b, "document.querySelectorAll('*').length"); n > 2000 {
+		t.Errorf("the page has %d elements", n)
+	}
+	b.click("a[rel=next]")
+	b.until("the second page", "document.querySelector('tbody tr')?.innerText.includes('host00050')")
+	b.until("the page is live", "document.getElementById('live').textContent.includes('updates itself')")
+	b.click(".pages a")
+	b.until("the first page", "document.querySelector('tbody tr')?.innerText.includes('host00000')")
+	b.click(".group h2 a")
+	b.until("the selection", "document.querySelector('[name=select]').value === 'label:site=site0'")
+	b.quiet()
+	b.pictures(map[string]string{"fleetlarge": "/?by=site"})
+}

@@ -72,6 +72,21 @@ type TargetPage struct {
 	Format  string   `json:"format"`
 	Total   int      `json:"total"` // matching targets on all pages
 	Targets []Target `json:"targets"`
+	// Cursor requests the targets after this page; "" means that this is the last page.
+	Cursor string `json:"cursor,omitempty"`
+	// The counts are only in answers to requests with by. States are the numbers of the selected targets, also of
+	// targets in other states than requested. Labels are the names of their labels. Groups begin with the largest one.
+	States     map[State]int `json:"states,omitempty"`
+	Labels     []string      `json:"labels,omitempty"`
+	Groups     []TargetGroup `json:"groups,omitempty"`
+	MoreGroups int           `json:"more_groups,omitempty"` // that are not in the answer
+}
+
+// TargetGroup is a group of targets with the numbers of targets in each state.
+type TargetGroup struct {
+	Name   string        `json:"name"` // the value of the label, the fleet or the module; "" means none
+	Total  int           `json:"total"`
+	States map[State]int `json:"states"`
 }
 
 // TargetDetail has all data about one target.

@@ -35,8 +35,8 @@ func TestAddresses(t *testing.T) {
 	same(t, route.Status(), route.None{}, "/v1/status")
 	same(t, route.Targets(), route.TargetQuery{}, "/v1/targets")
 	same(t, route.Targets(), route.TargetQuery{Select: []string{"a&b", "c"}, All: true, Sort: "-name", Offset: 1,
-		Limit: 2},
-		"/v1/targets?all=true&limit=2&offset=1&select=a%26b&select=c&sort=-name")
+		Limit: 2, After: "x_-", State: "failed", By: "label:env"},
+		"/v1/targets?after=x_-&all=true&by=label%3Aenv&limit=2&offset=1&select=a%26b&select=c&sort=-name&state=failed")
 	same(t, route.Module(), route.ModuleQuery{Module: "web", Limit: 3}, "/v1/modules/web?limit=3")
 	same(t, route.Events(), route.EventQuery{Kinds: []string{"a"}, Since: at, Until: at.Add(time.Hour), After: "c7"},
 		"/v1/events?after=c7&kind=a&since=2026-01-02T03%3A04%3A05Z&until=2026-01-02T04%3A04%3A05Z")

@@ -17,6 +17,9 @@ type TargetQuery struct {
 	Sort   string   `query:"sort" does:"name, state, contact, drift, behind or changed; a - before the name reverses the order"`
 	Offset int      `query:"offset" does:"skip this number of items"`
 	Limit  int      `query:"limit" does:"return at most this number of items"`
+	After  string   `query:"after" does:"after this cursor, which a page has; use the same sort"`
+	State  string   `query:"state" does:"only targets in this state"`
+	By     string   `query:"by" does:"add counts: all, or in groups by fleet, module or label:NAME"`
 }
 
 // TargetModule names a module on a target.

@@ -25,9 +25,12 @@ type evaluation struct {
 }
 
 func newEvaluation(inventory []query.Target, g Given) *evaluation {
-	e := &evaluation{targets: slices.Clone(inventory), place: map[string]int{}, given: g, files: map[string]set{},
-		said: map[string]bool{}}
-	slices.SortStableFunc(e.targets, func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) })
+	e := &evaluation{targets: slices.Clone(inventory), place: make(map[string]int, len(inventory)), given: g,
+		files: map[string]set{}, said: map[string]bool{}}
+	byName := func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(e.targets, byName) { // a stable sort of very many takes longer
+		slices.SortStableFunc(e.targets, byName)
+	}
 	e.targets = slices.CompactFunc(e.targets, func(a, b query.Target) bool { return a.Name == b.Name })
 	for i, t := range e.targets {
 		e.place[t.Name] = i

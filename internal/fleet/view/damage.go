@@ -55,3 +55,7 @@ func isDamage(err error) bool {
 		return strings.Contains(e.Error(), "no such table")
 	}
 }
+
+func (v *View) unread(err error) error {
+	return fmt.Errorf("cannot read the read model: %w", v.noted(err))
+}

@@ -148,17 +148,6 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 	return d, nil
 }
 
-// whether compares two booleans, false before true.
-func whether(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
 func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out []document.TargetOfModule, err error) {
 	err = v.look(ctx, func(s *readTx) error {
 		return s.each(module, func(at stand, want wanted, has row) error {

@@ -1,6 +1,12 @@
 package view
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
 
 // MaxPage limits the items in one answer.
 const MaxPage = 10_000
@@ -14,7 +20,13 @@ type TargetQuery struct {
 	// (the newest first); "-" before it reverses the order. "" means name.
 	Sort          string
 	Offset, Limit int // Limit 0 means MaxPage
-	Now           time.Time
+	// After is the cursor of a page; "" means the first page. Targets that change between two pages can be on both, or
+	// on neither, only if their place in the order changes.
+	After string
+	State document.State // only targets in this state; "" means all
+	// By adds counts: all, or in groups by fleet, by module, or by label:NAME. "" adds none.
+	By  string
+	Now time.Time
 }
 
 // ModuleQuery selects one module with a page of its targets, the worst first.
@@ -34,3 +46,9 @@ type EventQuery struct {
 	After        string    // a cursor
 	Limit        int       // 0 means 100
 }
+
+// ErrQuery is wrapped by errors about an invalid query.
+var ErrQuery = errors.New("invalid query")
+
+// queryError marks an error as an error of the query.
+func queryError(err error) error { return fmt.Errorf("%w: %w", ErrQuery, err) }

@@ -116,6 +116,22 @@ func (s *readTx) lists(where string, args ...any) (map[int64][]wanted, error) {
 	return out, rows.Err()
 }
 
+// modulesOfLists returns the names of the modules in each list of an assignment.
+func (s *readTx) modulesOfLists() (map[int64][]string, error) {
+	lists, err := s.lists("")
+	out := map[int64][]string{}
+	for list, parts := range lists {
+		for _, p := range parts {
+			name, err := s.text(p.module)
+			if err != nil {
+				return nil, err
+			}
+			out[list] = append(out[list], name)
+		}
+	}
+	return out, err
+}
+
 // rows returns the reported states of the modules of a target.
 func (s *readTx) rows(target int64) (map[int64]row, error) {
 	var b []byte

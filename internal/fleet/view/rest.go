@@ -38,10 +38,7 @@ func (v *View) rest(ctx context.Context) error {
 // shrink frees cached pages, and truncates the write-ahead log of SQLite. It skips pages that are
 // being read; all reports whether there were none.
 func (v *View) shrink(ctx context.Context) (all bool, err error) {
-	v.listing.Lock()
-	v.kept = nil
-	v.changes.add(nil, true)
-	v.listing.Unlock()
+	used := v.stored.rest()
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	ctx = context.WithoutCancel(ctx)
@@ -58,5 +55,5 @@ func (v *View) shrink(ctx context.Context) (all bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot free the memory and the disk space of the read model: %w", v.noted(err))
 	}
-	return busy == 0, nil
+	return busy == 0 && !used, nil
 }

@@ -118,3 +118,14 @@ func (k known) state() document.State {
 	}
 	return document.Ready
 }
+
+// whether compares two booleans, false before true.
+func whether(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

@@ -12,14 +12,14 @@ import (
 func (v *View) Status(ctx context.Context, now time.Time) (document.Status, error) {
 	s := document.Status{Format: document.StatusFormat, Standings: map[fleet.Standing]int{},
 		States: map[document.State]int{}}
-	all, err := v.targets(ctx, "", now)
+	all, err := v.entries(ctx, now)
 	if err != nil {
 		return s, err
 	}
-	for _, t := range all {
-		s.Standings[t.Standing]++
-		if t.Standing == fleet.Active {
-			count(&s, t)
+	for _, e := range all {
+		s.Standings[e.Standing]++
+		if e.Standing == fleet.Active {
+			count(&s, e.document(now))
 		}
 	}
 	err = v.read.QueryRowContext(ctx,

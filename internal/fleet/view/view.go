@@ -47,9 +47,7 @@ type View struct {
 	lists    map[int64][]listing
 	rows     map[int64]map[int64]row
 	sets     map[string]int64 // of modules, by their numbers
-	listing  sync.Mutex
-	kept     map[int64]storedTarget     // for ByID, by number; needs the lock listing
-	changes  changes                    // since the last call of ByID
+	stored   targetRows
 	same     map[*fleet.Assigned]shared // lists by the address of their first element, which this map keeps alive
 
 	mu          sync.Mutex
@@ -253,10 +251,10 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 		_ = raw.Rollback() // the first error is more useful
 		clear(v.rows)
 		v.forget()
-		v.changes.add(nil, true)
+		v.stored.changes.add(nil, true)
 		return fmt.Errorf("cannot write %s to the read model: %w", what, v.noted(err))
 	}
-	v.changes.add(t.changed, t.changedAll)
+	v.stored.changes.add(t.changed, t.changedAll)
 	v.changed()
 	return nil
 }

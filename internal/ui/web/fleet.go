@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/document"
@@ -15,6 +13,9 @@ import (
 // rowsPerPage is the number of targets in the table of the fleet page.
 const rowsPerPage = 50
 
+// mostDrawn is the number of targets of which the fleet page has tiles. It shows more targets as groups.
+const mostDrawn = 10_000
+
 // fleetData is the data of the fleet page.
 type fleetData struct {
 	Status document.Status
@@ -22,26 +23,25 @@ type fleetData struct {
 	Alarms int
 	Select string // as the user wrote it
 	State  string // only targets in this state; "" means all
-	By     string // the label of the groups; "" means one group
+	By     string // the label of the groups, fleet or module; "" means one group
 	Sort   string
 	Total  int
 	Groups []tileGroup
+	Others int      // number of further groups
 	Labels []string // that targets have
 	Rows   []document.Target
-	Offset int
+	First  string // address of the first page of the table; "" means that this is the first one
 	Next   string // address of the next page of the table; "" means none
-	Before string
 }
 
-// fleetPage shows all targets: one tile for each, and a table.
+// fleetPage shows all targets: tiles or groups, and a table.
 func fleetPage(v *visit) (*page, error) {
 	q := v.URL.Query()
 	d := fleetData{Select: strings.TrimSpace(q.Get("select")), State: q.Get("state"), By: q.Get("by"),
 		Sort: cmp.Or(q.Get("sort"), "state")}
-	d.Offset, _ = strconv.Atoi(q.Get("offset"))
-	d.Offset = max(0, d.Offset)
-	at := route.TargetQuery{Select: strings.Fields(d.Select), Sort: d.Sort}
-	all, err := get(v, route.Targets(), at)
+	at := route.TargetQuery{Select: strings.Fields(d.Select), Sort: d.Sort, State: d.State, By: grouping(d.By),
+		Limit: rowsPerPage, After: q.Get("after")}
+	shown, err := get(v, route.Targets(), at)
 	if err != nil {
 		return nil, err
 	}
@@ -52,42 +52,95 @@ func fleetPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Alarms, d.States = len(alarms.Alarms), stateCounts(countStates(all.Targets))
+	d.Alarms, d.States, d.Labels = len(alarms.Alarms), stateCounts(shown.States), shown.Labels
+	d.Total, d.Rows = shown.Total, shown.Targets
+	if err := d.draw(v, at, shown); err != nil {
+		return nil, err
+	}
+	if at.After != "" {
+		d.First = afterCursor(q, "")
+	}
+	if shown.Cursor != "" {
+		d.Next = afterCursor(q, shown.Cursor)
+	}
+	return &page{Title: "Fleet", Tab: "/", Template: "fleet", Data: d, Command: d.command(q, at),
+		Address: address(route.Targets(), at)}, nil
+}
+
+// grouping returns the groups of a request. Labels that have the name of another group begin with label:.
+func grouping(by string) string {
+	switch {
+	case by == "":
+		return "all"
+	case by == "fleet", by == "module", strings.HasPrefix(by, "label:"):
+		return by
+	}
+	return "label:" + by
+}
+
+// draw sets the groups: with a tile for each target, or with numbers if there are very many.
+func (d *fleetData) draw(v *visit, at route.TargetQuery, counts document.TargetPage) error {
+	if counts.Total <= mostDrawn && at.By != "module" {
+		at.Limit, at.After, at.By, at.Sort = 0, "", "", ""
+		all, err := get(v, route.Targets(), at)
+		d.Groups = tileGroups(all.Targets, grouping(d.By))
+		return err
+	}
+	groups := counts.Groups
+	if d.By == "" {
+		all := document.TargetGroup{Total: counts.Total, States: counts.States}
+		if d.State != "" {
+			all.States = map[document.State]int{document.State(d.State): counts.Total}
+		}
+		groups = []document.TargetGroup{all}
+	}
+	for _, g := range groups {
+		out := tileGroup{Name: g.Name, Count: g.Total, States: stateCounts(g.States), Page: d.narrow(g)}
+		out.bar()
+		d.Groups = append(d.Groups, out)
+	}
+	d.Others = counts.MoreGroups
+	return nil
+}
+
+// narrow returns the address of a page about a group, or "". Several words of a selection add targets, so it cannot
+// be narrower than another selection.
+func (d *fleetData) narrow(g document.TargetGroup) string {
+	label, isLabel := strings.CutPrefix(grouping(d.By), "label:")
+	switch {
+	case g.Name == "":
+		return ""
+	case d.By == "module":
+		return "/modules/" + url.PathEscape(g.Name)
+	case !isLabel, d.Select != "", strings.ContainsAny(label+g.Name, ":=,%+"), !plainWord().MatchString(label + g.Name):
+		return ""
+	}
+	q := url.Values{"select": {"label:" + label + "=" + g.Name}}
 	if d.State != "" {
-		all.Targets = slices.DeleteFunc(all.Targets, func(t document.Target) bool { return string(t.State) != d.State })
-		all.Total = len(all.Targets)
+		q.Set("state", d.State)
 	}
-	d.Total = all.Total
-	d.Groups, d.Labels = tileGroups(all.Targets, d.By), labelsOf(all.Targets)
-	d.Rows = all.Targets[min(d.Offset, len(all.Targets)):min(d.Offset+rowsPerPage, len(all.Targets))]
-	if d.Offset+rowsPerPage < len(all.Targets) {
-		d.Next = withOffset(q, d.Offset+rowsPerPage)
-	}
-	if d.Offset > 0 {
-		d.Before = withOffset(q, max(0, d.Offset-rowsPerPage))
-	}
+	return "/?" + q.Encode()
+}
+
+// command returns the list on the command line.
+func (d *fleetData) command(q url.Values, at route.TargetQuery) string {
 	words := []string{"fettle", "target", "list"}
 	for _, s := range at.Select {
 		words = append(words, "-t", s)
 	}
-	return &page{Title: "Fleet", Tab: "/", Template: "fleet", Data: d, Command: commandOf(words...),
-		Address: address(route.Targets(), at)}, nil
-}
-
-// withOffset returns the address of another page of the table.
-func withOffset(q url.Values, offset int) string {
-	q = maps.Clone(q)
-	q.Set("offset", strconv.Itoa(offset))
-	return "/?" + q.Encode() + "#targets"
-}
-
-// labelsOf returns the names of the labels of targets, sorted.
-func labelsOf(all []document.Target) []string {
-	seen := map[string]bool{}
-	for _, t := range all {
-		for name := range t.Labels {
-			seen[name] = true
+	for _, name := range []string{"state", "sort", "after"} {
+		if text := q.Get(name); text != "" {
+			words = append(words, "--"+name, text)
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	return commandOf(words...)
+}
+
+// afterCursor returns the address of another page of the table.
+func afterCursor(q url.Values, cursor string) string {
+	q = maps.Clone(q)
+	if q.Set("after", cursor); cursor == "" {
+		q.Del("after")
+	}
+	return "/?" + q.Encode() + "#targets"
 }

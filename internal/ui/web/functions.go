@@ -144,6 +144,7 @@ func withParameter(path, name string, value any) string {
 	}
 	q := u.Query()
 	q.Del("offset")
+	q.Del("after")
 	if q.Set(name, fmt.Sprint(value)); q.Get(name) == "" {
 		q.Del(name)
 	}

@@ -29,7 +29,7 @@ func inboxPage(v *visit) (*page, error) {
 		return nil, err
 	}
 	d.Alarms = alarms.Alarms
-	targets, err := get(v, route.Targets(), route.TargetQuery{})
+	targets, err := get(v, route.Targets(), route.TargetQuery{State: string(document.NotInFleet)})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,18 @@ type tileGroup struct {
 	Names  string // separated by spaces
 	Width  int
 	Height int
+	// Bars show the part of each state, instead of tiles, if there are very many targets.
+	Bars []barPart
+	Page string // the address of a page about the group; "" means none
 }
+
+// barPart is the part of a bar for a state.
+type barPart struct {
+	State       document.State
+	Left, Width int // of barWidth
+}
+
+const barWidth = 1000
 
 // tileShape draws all tiles of one state.
 type tileShape struct {
@@ -37,11 +48,31 @@ const (
 	tilesPerRow = 110
 )
 
-// tileGroups returns the groups of targets by the value of a label, the largest first.
-func tileGroups(all []document.Target, label string) []tileGroup {
+// bar draws the parts of the states. Each has a width, also if it is very small.
+func (g *tileGroup) bar() {
+	left, sum := 0, 0
+	for i, s := range g.States {
+		sum += s.Count
+		end := sum * barWidth / max(1, g.Count)
+		end = min(max(end, left+4), barWidth-4*(len(g.States)-1-i))
+		g.Bars = append(g.Bars, barPart{s.State, left, end - left})
+		left = end
+	}
+}
+
+// tileGroups returns the groups of targets by fleet or label, the largest first.
+func tileGroups(all []document.Target, grouping string) []tileGroup {
+	label, isLabel := strings.CutPrefix(grouping, "label:")
 	by := map[string][]document.Target{}
 	for _, t := range all {
-		by[t.Labels[label]] = append(by[t.Labels[label]], t)
+		name := ""
+		switch {
+		case isLabel:
+			name = t.Labels[label]
+		case grouping == "fleet":
+			name = t.Fleet
+		}
+		by[name] = append(by[name], t)
 	}
 	var out []tileGroup
 	for name, targets := range by {

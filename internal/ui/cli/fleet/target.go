@@ -100,14 +100,18 @@ list shows the worst state. The states, from worst to best:
 
 The state not-in-fleet means that the target is not active, because it was
 retired or revoked, for example.`,
-		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
-		Args:    cli.Args(0, 0),
+		Example: `  fettle target list
+  fettle target list -t 'label:env=prod' --sort state
+  fettle target list --by label:env`,
+		Args: cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			words, err := hubclient.SelectedOnHub(s)
 			if err != nil {
 				return err
 			}
-			q.Select = words
+			if q.Select = words; q.By != "" && q.Limit == 0 {
+				q.Limit = 1 // the counts are of all targets
+			}
 			var alarms document.AlarmPage
 			return hubclient.Showing(c.Context(), s.Printer, w, func(hub *client.Client) (document.TargetPage, error) {
 				p, err := client.GetAt(c.Context(), hub, route.Targets(), q)
@@ -121,6 +125,9 @@ retired or revoked, for example.`,
 	c.Flags().StringVar(&q.Sort, "sort", "name",
 		"order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
 	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
+	c.Flags().StringVar(&q.State, "state", "", "only targets in this `STATE`")
+	c.Flags().StringVar(&q.By, "by", "", "only counts of targets, in `GROUPS`: all, fleet, module or label:NAME")
+	c.Flags().StringVar(&q.After, "after", "", "the targets after this `CURSOR` of an earlier answer in the same order")
 	cli.LimitOrAllFlag(c, &q.Limit, 0, "targets")
 	w.Flag(c)
 	return c

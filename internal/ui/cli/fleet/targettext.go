@@ -14,7 +14,14 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
+// mostOnPage is the largest number of targets in one answer of a hub.
+const mostOnPage = 10_000
+
 func showTargets(s *cli.Printer, p document.TargetPage, alarms []document.Alarm) {
+	if p.States != nil {
+		showGroups(s, p)
+		return
+	}
 	rows, kept, refused := [][]string{}, map[string]string{}, map[string]string{}
 	for _, a := range alarms {
 		for _, name := range a.Targets {
@@ -37,6 +44,36 @@ func showTargets(s *cli.Printer, p document.TargetPage, alarms []document.Alarm)
 		"REASON"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
 		s.Printf("%d more; see them with --limit\n", left)
+	}
+	if p.Cursor != "" && len(p.Targets) >= mostOnPage {
+		s.Printf("See the next targets with --after %s\n", p.Cursor)
+	}
+}
+
+// showGroups shows the numbers of targets in each state.
+func showGroups(s *cli.Printer, p document.TargetPage) {
+	all := document.TargetGroup{Name: "all", States: p.States}
+	for _, n := range p.States {
+		all.Total += n
+	}
+	head := []string{"GROUP", "TARGETS"}
+	var states []document.State
+	for _, state := range document.States() {
+		if p.States[state] > 0 {
+			head, states = append(head, strings.ToUpper(string(state))), append(states, state)
+		}
+	}
+	var rows [][]string
+	for _, g := range append(p.Groups, all) {
+		row := []string{cmp.Or(g.Name, "none"), strconv.Itoa(g.Total)}
+		for _, state := range states {
+			row = append(row, strconv.Itoa(g.States[state]))
+		}
+		rows = append(rows, row)
+	}
+	s.Style().Table(s.App.Stdout, head, rows)
+	if p.MoreGroups > 0 {
+		s.Printf("%d more groups\n", p.MoreGroups)
 	}
 }
 
