@@ -124,8 +124,11 @@ func (k *Keeper) try(ctx context.Context, names []string) (got grants, why strin
 		switch {
 		case err != nil:
 			why = fmt.Sprintf("no hub answers about a slot of the lock %s: %v", name, err)
-		case !a.Granted:
+		case !a.Granted: // the host has no slot, and a release would end its entry among the waiting targets
 			got.unknown, why = a.Unknown, a.Why
+			if err := k.forget(name); err != nil {
+				return got, "", err
+			}
 		default:
 			got.add(name, a)
 			if err := k.keep(name, a.Token); err != nil {
@@ -181,6 +184,14 @@ func (k *Keeper) releaseAll(ctx context.Context) {
 		if err := k.forget(s.Lock); err != nil {
 			k.Warn(err.Error())
 		}
+	}
+}
+
+// withdraw ends the wait for slots.
+func (k *Keeper) withdraw(ctx context.Context, names []string) {
+	k.releaseAll(ctx)
+	for _, name := range names {
+		_ = k.release(ctx, slot{Lock: name}) // without an answer, the entry among the waiting targets ends by itself
 	}
 }
 

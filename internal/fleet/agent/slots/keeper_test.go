@@ -22,6 +22,7 @@ import (
 type hub struct {
 	mu    sync.Mutex
 	locks map[string]coordination.State
+	asked atomic.Int64 // number of requests
 	now   atomic.Int64 // ms since 1970, and since the boot of each host
 }
 
@@ -39,6 +40,7 @@ func (h *hub) clock() time.Duration { return time.Duration(h.now.Load()) * time.
 
 // ask answers a request of an owner.
 func (h *hub) ask(owner string, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
+	h.asked.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	state, ok := h.locks[r.Lock]
@@ -60,6 +62,17 @@ func (h *hub) owners(lock string) string {
 	defer h.mu.Unlock()
 	var out []string
 	for _, x := range h.locks[lock].Holders {
+		out = append(out, x.Owner)
+	}
+	return strings.Join(out, ",")
+}
+
+// waits returns the targets that wait for a slot of a lock.
+func (h *hub) waits(lock string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []string
+	for _, x := range h.locks[lock].Waiting(h.now.Load()) {
 		out = append(out, x.Owner)
 	}
 	return strings.Join(out, ",")
@@ -209,6 +222,15 @@ func TestAllOrNone(t *testing.T) {
 		t.Errorf("the reason is %q", text)
 	}
 	await(t, "the slot of a is free", func() bool { return h.owners("a") == "" })
+	h.now.Add(1000)
+	asked := h.asked.Load()
+	await(t, "the run tries again", func() bool { return h.asked.Load() > asked+10 })
+	h.mu.Lock()
+	list := h.locks["b"].Waiters
+	h.mu.Unlock()
+	if len(list) != 1 || list[0].Owner != "web2" || list[0].Since != 1e12 {
+		t.Errorf("the waiting targets are %v", list)
+	}
 	first.Release()
 	s := <-got
 	if h.owners("a") != "web2" || h.owners("b") != "web2" || len(s.Tokens()) != 2 {
@@ -226,7 +248,11 @@ func TestRefusals(t *testing.T) {
 	web1, web2 := newTarget(t, h, "web1"), newTarget(t, h, "web2")
 	refused := func(x *target, name, want string) {
 		t.Helper()
-		_, err := x.run().Acquire(t.Context(), []string{name}, func(string) { h.now.Add(int64(time.Hour / 1e6)) })
+		_, err := x.run().Acquire(t.Context(), []string{name}, func(text string) {
+			if want == otherRun || !strings.Contains(text, otherRun) { // the agent looks for slots of earlier runs
+				h.now.Add(int64(time.Hour / 1e6))
+			}
+		})
 		if !errors.Is(err, executor.ErrNoSlot) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("the run ended with %v, want %q", err, want)
 		}
@@ -235,6 +261,9 @@ func TestRefusals(t *testing.T) {
 	s := web1.run().acquire(t, "a")
 	refused(web2, "a", "the slot of the lock a is taken")
 	refused(web1, "a", otherRun)
+	if who := h.waits("a"); who != "" {
+		t.Errorf("%s waits after its run has ended", who)
+	}
 	s.Release()
 	web1.away.Store(true)
 	refused(web1, "a", "no hub answers")

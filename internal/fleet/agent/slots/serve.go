@@ -102,7 +102,7 @@ func (s *session) wait(ctx context.Context, names []string, limit time.Duration)
 	for {
 		got, why, err := s.k.try(ctx, names)
 		if err != nil {
-			s.k.releaseAll(ctx)
+			s.k.withdraw(ctx, names)
 			return got, err
 		}
 		if why == "" {
@@ -110,6 +110,7 @@ func (s *session) wait(ctx context.Context, names []string, limit time.Duration)
 		}
 		waited := s.k.Clock() - began
 		if waited >= limit || got.unknown && waited >= unknownFor {
+			s.k.withdraw(ctx, names)
 			return got, fmt.Errorf("after %s: %s", waited.Round(time.Second), why)
 		}
 		s.answer(slots.Answer{Waiting: "the run waits: " + why})
@@ -117,7 +118,7 @@ func (s *session) wait(ctx context.Context, names []string, limit time.Duration)
 		case <-ctx.Done():
 			return got, ctx.Err()
 		case <-s.requests: // the run disconnected, or releases
-			s.k.releaseAll(ctx)
+			s.k.withdraw(ctx, names)
 			return got, errWithdrawn
 		case <-time.After(s.k.Again):
 		}

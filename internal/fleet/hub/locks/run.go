@@ -25,6 +25,7 @@ func (s *Locks) Declare(all []source.Lock) {
 // Forget removes the limits of a target that left the fleet, and makes Run free its slots.
 func (s *Locks) Forget(id fleet.TargetID) {
 	s.limiter.Forget(id)
+	s.runLimiter.Forget(id)
 	s.declared.poke()
 }
 
