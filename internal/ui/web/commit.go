@@ -110,8 +110,8 @@ type differencesData struct {
 	Result *document.CommitDifferences
 }
 
-// differencesPage shows the differences of a commit, which the hub computes for each request. Without a commit, it shows
-// only a form.
+// differencesPage shows the differences of a commit, which the hub computes for each request. Without a commit, it
+// shows only a form.
 func differencesPage(v *visit) (*page, error) {
 	d := differencesData{Name: strings.TrimSpace(v.URL.Query().Get("commit"))}
 	p := &page{Title: "Differences of a commit", Tab: "/rollouts", Template: "differences", Data: d}
