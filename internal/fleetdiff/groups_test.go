@@ -121,3 +121,40 @@ func TestFoldingLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Only complete digests are masked.
+func TestMaskDigests(t *testing.T) {
+	d := strings.Repeat("0a", 32)
+	for text, want := range map[string]string{
+		"": "", "COPY /x": "COPY /x", "sha256:": "sha256:", "sha256:" + d: "sha256:…",
+		"a sha256:" + d + "f sha256:" + d + " b": "a sha256:…f sha256:… b",
+		"sha256:" + d[1:]:                        "sha256:" + d[1:], "sha256:sha256:" + d: "sha256:sha256:…",
+		"sha256:" + strings.ToUpper(d): "sha256:" + strings.ToUpper(d),
+	} {
+		if got := maskDigests(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Sources are known or unknown for all lines; other targets of a group do not change them.
+func TestSources(t *testing.T) {
+	step1 := func(source string) *step.Step {
+		l, ds := step.Parse("list", []byte("MKDIR /x\n"))
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		l[0].Source = source
+		return &l[0]
+	}
+	var g, none Groups
+	g.Add("a", []step.Change{{Old: step1("web.hcl:1"), New: step1("web.hcl:2")}})
+	g.Add("b", []step.Change{{Old: step1("other.hcl:1"), New: step1("")}})
+	none.Add("a", []step.Change{{New: step1("")}})
+	if all := g.Sorted(); len(all) != 1 || strings.Join(all[0].Sources, " ") != "web.hcl:1 web.hcl:2" {
+		t.Errorf("%+v", all)
+	}
+	if all := none.Sorted(); all[0].Sources != nil {
+		t.Errorf("%+v", all)
+	}
+}

@@ -2,9 +2,7 @@ package fleetdiff
 
 import (
 	"math/bits"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // ownName replaces the name of a target in lines until all targets are gathered.
@@ -85,6 +83,43 @@ func reading(parts []string, name string, chosen uint) string {
 	return b.String()
 }
 
-var digests = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256:[0-9a-f]{64}`) })
+// digest is the prefix of a digest, which has digestSize further digits.
+const (
+	digest     = "sha256:"
+	digestSize = 64
+)
 
-func maskDigests(text string) string { return digests().ReplaceAllString(text, "sha256:…") }
+// maskDigests replaces all digests. It reads the lists of whole fleets, for which a regular expression is too slow.
+func maskDigests(text string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, digest)
+		if i < 0 {
+			break
+		}
+		end := i + len(digest)
+		b.WriteString(text[:end])
+		if text = text[end:]; isDigest(text) {
+			b.WriteString("…")
+			text = text[digestSize:]
+		}
+	}
+	if b.Len() == 0 {
+		return text
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// isDigest reports whether a text begins with the digits of a digest.
+func isDigest(text string) bool {
+	if len(text) < digestSize {
+		return false
+	}
+	for i := range digestSize {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

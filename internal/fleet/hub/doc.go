@@ -36,5 +36,6 @@
 //	oidc-ca.pem    the certificates of the CA of this provider
 //	content/       bundles and proofs, by digest
 //	mirror/        the repository, bare
+//	compared/      commits that users compared, bare
 //	view.db        the read model; if it is missing, the hub creates it again
 package hub
