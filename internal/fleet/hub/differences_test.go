@@ -236,3 +236,21 @@ func TestDifferencesOfACancelledRequest(t *testing.T) {
 		t.Errorf("the next request: %+v, %v", d, err)
 	}
 }
+
+// Secrets are placeholders, which no key decrypts: a target with a secret can be compared, and the answer does not
+// contain more than a digest.
+func TestDifferencesWithSecrets(t *testing.T) {
+	w := three(t)
+	w.git("-C", w.repo, "checkout", "-q", "-b", "next")
+	files := site("two", "0s")
+	files["modules/web/web.hcl"] += "\nfile \"/srv/key\" {\n  content = \"key = ${secret(\"db/password\")}\\n\"\n}\n"
+	files["secrets/db/password.age"] = "age-encryption.org/v1\n" // it cannot be decrypted
+	w.commit(files)
+	d, err := w.differ("next")
+	if err != nil || len(d.Groups) != 1 || d.Groups[0].Count != 3 {
+		t.Fatalf("%v\n%s", err, shown(d))
+	}
+	if l := d.Groups[0].Lines; len(l) != 3 || !strings.HasSuffix(l[2].Text, " /srv/key mode=0600 sealed=placeholder") {
+		t.Errorf("%+v", l)
+	}
+}
