@@ -19,6 +19,7 @@ lock "reboots" {
 }
 lock "schema" {
   on_expiry   = "free"
+  wait        = "2h"
   description = "migrations"
 }
 `}))
@@ -26,7 +27,7 @@ lock "schema" {
 		t.Fatalf("%v: %v", list, ds)
 	}
 	for i, want := range []source.Lock{{Name: "reboots", Slots: 2, Lease: 1200, OnExpiry: "keep", Reboots: true},
-		{Name: "schema", Slots: 1, Lease: 1800, OnExpiry: "free"}} {
+		{Name: "schema", Slots: 1, Lease: 1800, OnExpiry: "free", Wait: 7200}} {
 		want.Range = list[i].Range
 		if list[i] != want || list[i].Valid() != nil {
 			t.Errorf("%+v, want %+v: %v", list[i], want, list[i].Valid())

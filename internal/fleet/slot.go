@@ -32,6 +32,8 @@ type SlotAnswer struct {
 	Lease   int64  `json:"lease_ns,omitempty"` // of a granted slot, from the request on
 	// Why is the reason for which no slot is granted now, for display.
 	Why string `json:"why,omitempty"`
+	// Wait is the time for which a run waits for a slot that is not granted; 0 is the default.
+	Wait int64 `json:"wait_ns,omitempty"`
 	// Unknown means that the fleet has no such lock, or that the repository no longer declares it.
 	Unknown bool `json:"unknown,omitempty"`
 }

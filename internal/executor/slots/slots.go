@@ -74,8 +74,12 @@ const (
 func (c *Client) Acquire(ctx context.Context, names []string, show func(string)) (executor.Slots, error) {
 	conn, first, err := c.acquire(ctx, names, executor.LockWait, show)
 	if err != nil {
+		next := "Try again later, or run without the locks: --without-locks"
+		if errors.Is(err, ErrNoAgent) {
+			next = "Start the agent, or enrol the host in a fleet. To run without the locks: --without-locks"
+		}
 		return nil, hint.With(fmt.Errorf("%w: cannot begin a run that needs %s: %w", executor.ErrNoSlot,
-			strings.Join(names, ", "), err), "Try again later, or run without the locks: --without-locks")
+			strings.Join(names, ", "), err), next)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h := &held{client: c, names: names, tokens: first.Granted, every: cmp.Or(c.Every, defaultEvery),

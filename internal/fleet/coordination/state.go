@@ -16,6 +16,7 @@ const (
 	MaxReason = 500  // bytes
 	MinLease  = 10 * time.Second
 	MaxLease  = 30 * 24 * time.Hour
+	MaxWait   = 24 * time.Hour
 	// MaxLost is the number of former holders that a state contains.
 	MaxLost = 100
 	// Grace is the time between the end of a lease and the moment at which another owner can take the slot. It is the
@@ -40,6 +41,8 @@ type Definition struct {
 	OnExpiry OnExpiry      `json:"on_expiry,omitempty"`
 	// Reboots means that a target needs a slot for a reboot.
 	Reboots bool `json:"reboots,omitempty"`
+	// Wait is the time for which a run waits for a slot; 0 is the default.
+	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
 // Frees reports whether the end of a lease frees the slot.
@@ -120,6 +123,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("cannot have %d slots: a lock has from 1 to %d", d.Slots, MaxSlots)
 	case d.Lease < MinLease || d.Lease > MaxLease:
 		return fmt.Errorf("cannot have a lease of %s: a lease is from 10s to 30d", d.Lease)
+	case d.Wait < 0 || d.Wait > MaxWait:
+		return fmt.Errorf("cannot wait for %s: the maximum is 1d", d.Wait)
 	case d.OnExpiry != "" && d.OnExpiry != Keep && d.OnExpiry != Free:
 		return fmt.Errorf("cannot have the effect %.40q at the end of a lease: it is keep or free", d.OnExpiry)
 	}

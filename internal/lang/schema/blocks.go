@@ -373,6 +373,8 @@ func lockAttrs() []kind.Attr {
 			Doc: "the longest time for which a target should hold a slot, from 10s to 30d; default: 30m"},
 		{Name: "on_expiry", Type: cty.String, OneOf: []string{"keep", "free"},
 			Doc: "whether a slot stays taken after its lease, or becomes free; default: keep"},
+		{Name: "wait", Type: cty.String,
+			Doc: "the longest time for which a run waits for a slot, from 1s to 1d; default: 10m"},
 		{Name: "reboots", Type: cty.Bool,
 			Doc: "whether targets need a slot for a reboot; at most one lock can have this; default: false"},
 		docAttr(),

@@ -218,6 +218,7 @@ type Lock struct {
 	Lease    int64  // seconds
 	OnExpiry string // keep or free
 	Reboots  bool   // targets need a slot for a reboot
+	Wait     int64  // seconds for which a run waits for a slot; 0 is the default
 	Range    diag.Range
 }
 

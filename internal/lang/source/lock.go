@@ -14,12 +14,13 @@ import (
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
-// Limits of locks. Leases are in seconds.
+// Limits of locks. Leases and waits are in seconds.
 const (
 	MaxLocks    = 200
 	MaxSlots    = 1000
 	MinLease    = 10
 	MaxLease    = 30 * 24 * 3600
+	MaxWait     = 24 * 3600
 	maxLockName = 63 // bytes
 )
 
@@ -38,13 +39,14 @@ func (x lockBlock) read(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	x.only(b, []string{"slots", "lease", "on_expiry", "reboots", "description"}, nil)
+	x.only(b, []string{"slots", "lease", "on_expiry", "reboots", "wait", "description"}, nil)
 	if !x.lockNamed(name, r) {
 		return
 	}
 	at := b.Body.Attributes
 	x.prog.Locks = append(x.prog.Locks, &Lock{Name: name, Slots: x.slots(at["slots"]), Lease: x.lease(at["lease"]),
-		OnExpiry: x.effect(at["on_expiry"]), Reboots: x.reboots(at["reboots"]), Range: r})
+		OnExpiry: x.effect(at["on_expiry"]), Reboots: x.reboots(at["reboots"]), Wait: x.wait(at["wait"]),
+		Range: r})
 }
 
 // lockNamed reports whether the name can be used.
@@ -83,6 +85,19 @@ func (x lockBlock) lease(a *hclsyntax.Attribute) int64 {
 	n := x.seconds(a, "30m", true)
 	if len(x.List) == before && (n < MinLease || n > MaxLease) {
 		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid lease", "lease must be from 10s to 30d.")
+	}
+	return n
+}
+
+// wait returns the time for which a run waits for a slot, 0 without the attribute.
+func (x lockBlock) wait(a *hclsyntax.Attribute) int64 {
+	if a == nil {
+		return 0
+	}
+	before := len(x.List)
+	n := x.seconds(a, "", true)
+	if len(x.List) == before && (n < 1 || n > MaxWait) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid wait", "wait must be from 1s to 1d.")
 	}
 	return n
 }
@@ -126,6 +141,8 @@ func (l Lock) Valid() error {
 		return fmt.Errorf("has %d slots", l.Slots)
 	case l.Lease < MinLease || l.Lease > MaxLease:
 		return fmt.Errorf("has a lease of %d s", l.Lease)
+	case l.Wait < 0 || l.Wait > MaxWait:
+		return fmt.Errorf("has a wait of %d s", l.Wait)
 	case !slices.Contains(LockEffects(), l.OnExpiry):
 		return fmt.Errorf("has the effect %.40q", l.OnExpiry)
 	}

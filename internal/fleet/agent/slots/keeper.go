@@ -125,7 +125,7 @@ func (k *Keeper) try(ctx context.Context, names []string) (got grants, why strin
 		case err != nil:
 			why = fmt.Sprintf("no hub answers about a slot of the lock %s: %v", name, err)
 		case !a.Granted: // the host has no slot, and a release would end its entry among the waiting targets
-			got.unknown, why = a.Unknown, a.Why
+			got.unknown, got.wait, why = a.Unknown, time.Duration(a.Wait), a.Why
 			if err := k.forget(name); err != nil {
 				return got, "", err
 			}
@@ -147,7 +147,8 @@ type grants struct {
 	began   time.Duration // before the request
 	lease   time.Duration // the shortest one
 	tokens  map[string]uint64
-	unknown bool // the fleet does not have the lock
+	unknown bool          // the fleet does not have the lock
+	wait    time.Duration // the declared limit of the wait; 0: none
 }
 
 func (g *grants) add(name string, a fleet.SlotAnswer) {

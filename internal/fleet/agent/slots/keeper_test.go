@@ -53,7 +53,8 @@ func (h *hub) ask(owner string, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
 	}
 	next, a := coordination.Decide(state, e, h.now.Load())
 	h.locks[r.Lock] = next
-	return fleet.SlotAnswer{Granted: a.Token > 0, Token: a.Token, Why: a.Explain(next), Lease: int64(next.Lease)}, nil
+	return fleet.SlotAnswer{Granted: a.Token > 0, Token: a.Token, Why: a.Explain(next), Lease: int64(next.Lease),
+		Wait: int64(next.Wait)}, nil
 }
 
 // owners returns the owners of the slots of a lock.
@@ -348,5 +349,26 @@ func TestSlotOfReboot(t *testing.T) {
 	s.Release()
 	if h.owners("a") != "web1" || web1.keeper.Holds("a") {
 		t.Errorf("the owner is %q", h.owners("a"))
+	}
+}
+
+// TestDeclaredWait: a lock can declare how long runs wait for it.
+func TestDeclaredWait(t *testing.T) {
+	h := newHub("", 1, "a")
+	l := h.locks["a"]
+	l.Wait = time.Hour
+	h.locks["a"] = l
+	web1, web2 := newTarget(t, h, "web1"), newTarget(t, h, "web2")
+	defer web1.run().acquire(t, "a").Release()
+	go func() {
+		for t.Context().Err() == nil {
+			h.now.Add(1000)
+			time.Sleep(time.Millisecond / 10)
+		}
+	}()
+	began := h.clock()
+	_, err := web2.run().Acquire(t.Context(), []string{"a"}, func(string) {})
+	if waited := h.clock() - began; err == nil || waited < time.Hour {
+		t.Errorf("the run waited for %s: %v", waited, err)
 	}
 }

@@ -96,7 +96,8 @@ func (s *session) read(ctx context.Context, from io.Reader) {
 // errWithdrawn is the error of a run that does not need its slots any more.
 var errWithdrawn = errors.New("the run does not need its slots any more")
 
-// wait acquires all slots. After an error, it has released them.
+// wait acquires all slots. After an error, it has released them. The limit of a lock whose slots are taken replaces the
+// limit of the request, unless the run does not wait at all.
 func (s *session) wait(ctx context.Context, names []string, limit time.Duration) (grants, error) {
 	began := s.k.Clock()
 	for {
@@ -107,6 +108,9 @@ func (s *session) wait(ctx context.Context, names []string, limit time.Duration)
 		}
 		if why == "" {
 			return got, nil
+		}
+		if got.wait > 0 && limit > 0 {
+			limit = got.wait
 		}
 		waited := s.k.Clock() - began
 		if waited >= limit || got.unknown && waited >= unknownFor {

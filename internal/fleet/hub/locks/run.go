@@ -17,7 +17,8 @@ func (s *Locks) Declare(all []source.Lock) {
 	var out []coordination.Definition
 	for _, l := range all {
 		out = append(out, coordination.Definition{Name: l.Name, Slots: l.Slots,
-			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry), Reboots: l.Reboots})
+			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry), Reboots: l.Reboots,
+			Wait: time.Duration(l.Wait) * time.Second})
 	}
 	s.declared.set(out)
 }

@@ -45,11 +45,13 @@ func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([
 func (s *Locks) slotForRun(ctx context.Context, lock, owner string) (fleet.SlotAnswer, error) {
 	h, err := s.Acquire(ctx, lock, owner)
 	refused := (*RefusedError)(nil)
+	declared, _, _ := s.Records.Locks.Get(lock)
 	switch {
 	case errors.As(err, &refused) && refused.Refused == coordination.Full:
-		return fleet.SlotAnswer{Why: refused.Why + s.heldBy(lock)}, nil
+		return fleet.SlotAnswer{Why: refused.Why + s.heldBy(lock), Wait: int64(declared.Wait)}, nil
 	case errors.As(err, &refused):
-		return fleet.SlotAnswer{Why: refused.Why, Unknown: refused.Refused == coordination.Undeclared}, nil
+		return fleet.SlotAnswer{Why: refused.Why, Wait: int64(declared.Wait),
+			Unknown: refused.Refused == coordination.Undeclared}, nil
 	case err != nil:
 		return fleet.SlotAnswer{}, err
 	}

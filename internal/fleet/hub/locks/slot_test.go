@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
@@ -38,10 +39,13 @@ func TestSlotsOfRuns(t *testing.T) {
 	acquire, release := `{"action":"acquire","lock":"reboots"}`, `{"action":"release","lock":"reboots"}`
 	ask(0, acquire, `"unknown":true`)
 	ask(0, release, `"unknown":true`)
-	declare(t, s, reboots(1))
+	d := reboots(1)
+	d.Wait = time.Minute
+	declare(t, s, d)
 	ask(0, acquire, `{"granted":true,"token":1780315200000,"lease_ns":3600000000000}`)
 	ask(0, acquire, `"granted":true,"token":1780315200000`)
-	ask(1, acquire, `{"why":"the slot of the lock reboots is taken, held by web0 since 2026-06-01T12:00:00Z"}`)
+	ask(1, acquire, `{"why":"the slot of the lock reboots is taken, held by web0 since 2026-06-01T12:00:00Z",`+
+		`"wait_ns":60000000000}`)
 	ask(0, `{"action":"release","lock":"reboots","token":1780315199999}`, `{}`) // of an earlier slot
 	ask(1, acquire, `"why"`)
 	ask(0, release, `{}`)
