@@ -125,6 +125,8 @@ func resultOf(ctx context.Context, rep *executor.Report, err error) machine.Resu
 		return machine.Stopped
 	case errors.Is(err, executor.ErrLocked):
 		return machine.Locked
+	case errors.Is(err, executor.ErrNoSlot) && (rep == nil || rep.Run == 0):
+		return machine.Locked // nothing failed: many targets can wait for a lock longer than one run does
 	case errors.Is(err, executor.ErrFrozen):
 		return machine.Frozen
 	case errors.Is(err, executor.ErrUndone) || rep != nil && rep.Outcome == journal.RolledBack:

@@ -140,7 +140,7 @@ const (
 	CheckFailed Result = "check-failed" // all changes are done, but a check failed
 	RolledBack  Result = "rolled-back"
 	Broken      Result = "broken" // the compilation failed; an attempt with the same input is useless
-	Locked      Result = "locked" // another process has the lock, or an armed run waits for its confirmation
+	Locked      Result = "locked" // another process has the lock, a run waits for its confirmation, or no slot is free
 	Frozen      Result = "frozen"
 	Stopped     Result = "stopped" // the agent is ending
 )

@@ -52,7 +52,7 @@ const (
 	requestBurst    = 20
 	requestInterval = 5 * time.Second
 	runBurst        = 60
-	runInterval     = time.Second
+	runInterval     = 100 * time.Millisecond // a run renews up to 10 leases of 10 s
 )
 
 // New returns the locks that the store has.

@@ -43,11 +43,7 @@ func Keep(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, a A
 		return askReboot(ctx, a.Link, runs, r)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	endRuns, err := serveRuns(ctx, s, m, root, runs)
-	if err != nil {
-		cancel()
-		return nil, errors.Join(err, closing())
-	}
+	endRuns := serveRuns(ctx, s, m, root, runs)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
 	return func() { cancel(); endRuns(); <-done; _ = closing() }, nil

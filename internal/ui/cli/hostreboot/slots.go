@@ -33,21 +33,21 @@ func keeperOfRuns(h agentHost, link fleet.Link, warn func(string), reboots *rebo
 }
 
 // serveRuns serves runs of this host, until end is called.
-func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS, k *slots.Keeper) (end func(),
-	err error) {
+func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS, k *slots.Keeper) (end func()) {
 	if s.App.Agent.Slots == nil {
-		return func() {}, nil
+		return func() {}
 	}
-	if err := smallfile.Directory(root, socket.Directory); err != nil {
-		return nil, err
+	endServe, err := func() {}, smallfile.Directory(root, socket.Directory)
+	if err == nil {
+		endServe, err = s.App.Agent.Slots(ctx, m, k.Serve)
 	}
-	endServe, err := s.App.Agent.Slots(ctx, m, k.Serve)
-	if err != nil {
-		return nil, err
+	if err != nil { // the agent still applies what needs no lock
+		k.Warn("runs of this host get no slots of locks: " + err.Error())
+		endServe = func() {}
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
-	return func() { endServe(); <-done }, nil
+	return func() { endServe(); <-done }
 }
 
 func askSlot(ctx context.Context, link fleet.Link, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
