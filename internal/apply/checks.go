@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"time"
+
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/verb/check"
 )
@@ -9,7 +11,7 @@ import (
 // run waits again. If the condition does not hold within the time limit, the run fails.
 func (r *forward) wait(i int) error {
 	r.start(i)
-	err := check.Run(r.ctx, r.Host, r.Net, r.machine.Step(i))
+	err := check.Wait(r.ctx, r.Host, r.Net, r.machine.Step(i), time.Since(r.began))
 	switch {
 	case err != nil && r.ctx.Err() != nil:
 		return nil // the run was cancelled, so the condition has not failed

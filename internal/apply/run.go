@@ -42,6 +42,7 @@ type run struct {
 	env     verb.Env
 	plan    *plan.Plan
 	header  journal.Header
+	began   time.Time // an interrupted run began before its recovery
 	machine *Machine
 	journal *journal.Journal
 	base    journal.State

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
@@ -63,6 +64,7 @@ func (r *Runner) begin(ctx context.Context, in Input) (*execution, error) {
 func (r *Runner) newRun(ctx context.Context, in Input) *execution {
 	x := &run{Runner: r, plan: in.Plan, header: in.Header, base: in.Base, wanted: in.List,
 		effects: make([]effect, len(in.Plan.Changes)), goal: map[addr.Addr]journal.Entry{}, failures: map[int]*Failure{}}
+	x.began = time.Now()
 	x.ctx = host.WithMark(ctx, x.mark)
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
 		Progress: x.progress, Note: x.note, Output: func(text string) { x.output = &text },
@@ -123,7 +125,7 @@ func (r *Runner) reopen(ctx context.Context, number int) (*execution, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	x := r.newRun(ctx, in)
-	x.header, x.journal, x.packages.since = h, j, recs[0].At
+	x.header, x.journal, x.packages.since, x.began = h, j, recs[0].At, time.Unix(0, recs[0].At)
 	if err := x.recovery.reap(recs); err != nil {
 		return nil, err
 	}

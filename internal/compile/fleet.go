@@ -69,24 +69,28 @@ func (f *Fleet) listOf(in Input, c incremental.Shared, ds diag.List, o *outcome)
 			f.keep(c.Catalog, newMade(b, order, res.List))
 		}
 		if len(ds) == 0 {
-			return res.List, f.placeholders(res.List)
+			return f.checked(in, res.List)
 		}
 	case c.Catalog != nil:
 		if res, ds := FromCatalog(c.Catalog); len(ds) == 0 {
-			return res.List, f.placeholders(res.List)
+			return f.checked(in, res.List)
 		}
 	case m != nil:
 		if list, ok := m.like(c, o); ok {
 			f.alike++
-			return list, f.placeholders(list)
+			return f.checked(in, list)
 		}
 	}
 	return f.alone(in)
 }
 
-// placeholders returns the warning for a list with placeholders instead of secrets.
-func (f *Fleet) placeholders(l step.List) diag.List {
-	return placeholders(l, f.repository.program.Placeholders())
+// checked returns a list with the diagnostics that depend on the whole list.
+func (f *Fleet) checked(in Input, l step.List) (step.List, diag.List) {
+	p := f.repository.program
+	if len(undeclaredWaits(p, l)) > 0 {
+		return f.alone(in)
+	}
+	return l, placeholders(l, p.Placeholders())
 }
 
 // alone compiles a target without sharing: a target that resembles no other, or has an error.

@@ -73,6 +73,10 @@ type (
 		About
 		Gives[[]query.DeclaredState]
 	}
+	WaitsQuery struct {
+		About
+		Gives[query.Coordination]
+	}
 	EmptyGroupsQuery struct {
 		About
 		Gives[[]query.Target]

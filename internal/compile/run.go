@@ -56,6 +56,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 		return Result{}, sorted(append(ds, p.WithLines(stateErrors(c))...))
 	}
 	res, more := FromCatalog(c)
+	more = append(more, undeclaredWaits(p, res.List)...)
 	ds = append(append(ds, p.WithLines(more)...), placeholders(res.List, p.Placeholders())...)
 	if ds.HasErrors() {
 		return Result{}, sorted(ds)
@@ -138,6 +139,18 @@ func (r *Repository) States() ([]query.DeclaredState, diag.List) {
 	}
 	list, ds := query.DeclaredStates(r.program)
 	return list, slices.Concat(r.ds, ds)
+}
+
+// Waits returns the barriers and signals that a repository declares.
+func Waits(tree repo.Tree) (query.Coordination, diag.List) { return Open(tree).Waits() }
+
+// Waits is like the function Waits.
+func (r *Repository) Waits() (query.Coordination, diag.List) {
+	if r.ds.HasErrors() {
+		return query.Coordination{}, slices.Clone(r.ds)
+	}
+	out, more := query.Waits(r.program)
+	return out, append(slices.Clone(r.ds), more...)
 }
 
 // Names returns the names of Targets, with their errors.

@@ -42,6 +42,8 @@ const (
 	AssignmentBlocked    HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
 	RolloutChanged       HubEventKind = "rollout"   // a rollout began, advanced, paused or ended
 	LockChanged          HubEventKind = "lock"      // a lock is declared, or a slot was acquired, released or lost
+	BarrierChanged       HubEventKind = "barrier"   // a target arrived at a barrier, or a generation opened
+	SignalChanged        HubEventKind = "signal"    // a signal is declared, was sent or cleared
 	RepositoryUpdated    HubEventKind = "followed"  // a repository has a new commit
 	RepositoryUnreadable HubEventKind = "unread"    // a repository cannot be read
 	JobChanged           HubEventKind = "job"       // a user created or cancelled a job

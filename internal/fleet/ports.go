@@ -138,6 +138,8 @@ const (
 	MessageReboot = "reboot"
 	// MessageSlot has the body SlotRequest. The answer is a SlotAnswer, and durable.
 	MessageSlot = "slot"
+	// MessageWait has the body WaitRequest. The answer is a WaitAnswer, and durable.
+	MessageWait = "wait"
 	// MessageClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
 	// message type, without a body, to request a claim.
 	MessageClaim = "claim"

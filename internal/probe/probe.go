@@ -20,7 +20,10 @@ const attempt = 5 * time.Second
 const maxBody = 1 << 20
 
 // Net is the real network. It keeps no connection open.
-type Net struct{}
+type Net struct {
+	// Agent is the socket of the agent of the host, AgentSocket below its root.
+	Agent string
+}
 
 // HTTP gets a URL. It does not follow redirects, so that a check examines exactly its URL. The body is
 // cut at 1 MiB.

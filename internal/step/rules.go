@@ -179,10 +179,16 @@ func (c *checker) actRules(s *Step, tokens []token) {
 }
 
 func (c *checker) probeRules(s *Step, tokens []token) {
-	way, other := firstTwo(s, "http", "tcp", "exec", "unit", "file")
+	ways := []string{"http", "tcp", "exec", "unit", "file"}
+	if s.Verb == Wait {
+		ways = append(ways, "barrier", "signal", "send")
+	}
+	last := len(ways) - 1
+	way, other := firstTwo(s, ways...)
 	switch {
 	case way == "":
-		c.fault(wholeLine, "Missing probe", "%s needs exactly one of http, tcp, exec, unit and file, its condition.", s.Verb)
+		c.fault(wholeLine, "Missing probe", "%s needs exactly one of %s and %s, its condition.", s.Verb,
+			strings.Join(ways[:last], ", "), ways[last])
 		return
 	case other != "":
 		c.fault(find(tokens, other), "More than one probe",
@@ -192,6 +198,7 @@ func (c *checker) probeRules(s *Step, tokens []token) {
 	if way != "http" {
 		c.onlyWith(s, tokens, "http", "status")
 	}
+	c.fleetRules(s, tokens, way)
 	if way == "unit" {
 		c.onlyWith(s, tokens, "http, tcp, exec and file", "contains")
 	}
@@ -214,3 +221,32 @@ func (c *checker) lockRule(s *Step, tokens []token) {
 		}
 	}
 }
+
+// fleetRules checks the conditions of a WAIT that concern the fleet.
+func (c *checker) fleetRules(s *Step, tokens []token, way string) {
+	fleet := way == "barrier" || way == "signal" || way == "send"
+	if fleet {
+		c.onlyWith(s, tokens, "http, tcp, exec and file", "contains")
+		if !lockForm().MatchString(s.Get(way)) {
+			c.fault(find(tokens, way), "Invalid name",
+				"%q is not the name of a barrier or signal: up to 63 letters, digits, _ and -, beginning with a letter.",
+				clip(s.Get(way)))
+		}
+	}
+	if way != "signal" {
+		c.onlyWith(s, tokens, "signal", "since")
+	}
+	if way != "send" {
+		c.onlyWith(s, tokens, "send", "payload")
+	}
+	if v, ok := s.Lookup("since"); ok && way == "signal" && v != "run" {
+		c.fault(find(tokens, "since"), "Invalid value", "%q is not a value of since. Write run, or omit since.", clip(v))
+	}
+	if v := s.Get("payload"); len(v) > maxPayload {
+		c.fault(find(tokens, "payload"), "Payload is too long", "The payload has %d bytes. The maximum is %d.", len(v),
+			maxPayload)
+	}
+}
+
+// maxPayload is the maximum size of the payload of a signal, in bytes.
+const maxPayload = 4096

@@ -146,6 +146,11 @@ func commandsSchemas() []Schema {
 func probesSchemas() []Schema {
 	return []Schema{
 		{Wait, []string{"NAME"}, append(probe(),
+			Key{Name: "barrier", Doc: "barrier of the fleet at which the host waits until it opens"},
+			Key{Name: "signal", Doc: "signal of the fleet that must have been sent"},
+			Key{Name: "since", Doc: "run: only a signal that was sent since the begin of the run counts"},
+			Key{Name: "send", Doc: "signal of the fleet that the host sends"},
+			Key{Name: "payload", Doc: "text of the sent signal, up to 4096 bytes"},
 			Key{Name: "timeout", Type: Seconds, Doc: "time limit of all attempts, after which the step fails; default: 5m"}),
 			"waits at its place in the list until a condition holds"},
 		{Check, []string{"NAME"}, append(probe(),

@@ -70,6 +70,16 @@ func readDeclaredStates(r *reader) []query.DeclaredState {
 	return list
 }
 
+// readWaits checks that the values are valid.
+func readWaits(r *reader) query.Coordination {
+	doc := readDocument[query.Coordination](r)
+	if err := doc.Valid(); err != nil {
+		r.fail("%v", err)
+		return query.Coordination{}
+	}
+	return doc
+}
+
 // readNamed reads a list. Each entry must be valid and have a name of its own.
 func readNamed[A any](r *reader, what string, check func(A) (string, error)) []A {
 	list := readDocument[[]A](r)

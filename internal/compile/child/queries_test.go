@@ -41,6 +41,7 @@ func queries(r *compile.Repository, in compile.Input) []asked {
 		ofAll(compile.StrategiesQuery{}, (*compile.Repository).Strategies),
 		ofAll(compile.LocksQuery{}, (*compile.Repository).Locks),
 		ofAll(compile.StatesQuery{}, (*compile.Repository).States),
+		ofAll(compile.WaitsQuery{}, (*compile.Repository).Waits),
 		ofAll(compile.EmptyGroupsQuery{}, (*compile.Repository).EmptyGroups),
 		ofAll(compile.OwnKindsQuery{}, (*compile.Repository).OwnKinds),
 		ofAll(compile.LookupsQuery{}, (*compile.Repository).Lookups),

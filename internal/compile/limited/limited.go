@@ -153,6 +153,11 @@ func (c *Compiler) States(tree repo.Tree) ([]query.DeclaredState, diag.List) {
 	return compile.Ask(c, compile.StatesQuery{About: compile.About{Tree: tree}})
 }
 
+// Waits is compile.Waits.
+func (c *Compiler) Waits(tree repo.Tree) (query.Coordination, diag.List) {
+	return compile.Ask(c, compile.WaitsQuery{About: compile.About{Tree: tree}})
+}
+
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the
 // child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {

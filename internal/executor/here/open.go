@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/probe"
 	"fettle.dev/fettle/internal/window"
 )
 
@@ -34,7 +35,8 @@ func Open(m Machine, program string) (executor.Executor, func() error, error) {
 		return nil, nil, err
 	}
 	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: program,
-		Identities: m.Identities, Locks: slotsOf(m)})
+		Identities: m.Identities, Locks: slotsOf(m),
+		Net: probe.Net{Agent: filepath.Join("/", m.Root, probe.AgentSocket)}})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

@@ -34,6 +34,7 @@ type Contents struct {
 	// Strategies and Locks are the strategies and locks that the revision declares.
 	Strategies []query.Strategy
 	Locks      []source.Lock
+	Waits      query.Coordination // barriers and signals
 }
 
 // Configured is the configuration of one target at one revision.

@@ -217,6 +217,11 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Post(ctx, c, route.RequestExemption(), document.ExemptionRequest{Seconds: 60, Reason: "why"}))
 	try(client.Call(ctx, c, route.ApproveExemption(), route.ExemptionID{Exemption: "e1"}, document.ReasonRequest{}))
 	try(client.Call(ctx, c, route.EndExemption(), route.ExemptionID{Exemption: "e1"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Barriers()))
+	try(client.Get(ctx, c, route.Signals()))
+	try(client.Call(ctx, c, route.SendSignal(), route.SignalName{Signal: "schema"}, document.SignalRequest{}))
+	try(client.Call(ctx, c, route.ClearSignal(), route.SignalName{Signal: "schema"},
+		document.ReasonRequest{Reason: "why"}))
 	try(client.Get(ctx, c, route.Locks()))
 	try(client.GetAt(ctx, c, route.History(), route.HistoryQuery{}))
 	try(client.GetAt(ctx, c, route.Search(), route.SearchQuery{Text: "nginx"}))

@@ -18,7 +18,13 @@ import (
 type Compiler interface {
 	Targets(tree repo.Tree) ([]query.Target, diag.List)
 	Strategies(tree repo.Tree) ([]query.Strategy, diag.List)
+	Coordination
+}
+
+// Coordination compiles the objects of a repository that coordinate targets.
+type Coordination interface {
 	Locks(tree repo.Tree) ([]source.Lock, diag.List)
+	Waits(tree repo.Tree) (query.Coordination, diag.List)
 }
 
 // StateReader is a Compiler that also reads the states that a repository declares. Without it, searches find no states.

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+	"fettle.dev/fettle/internal/fleet/hub/waits"
 )
 
 // apiTable returns the handlers of the API: the view answers most queries, and the parts of the hub do the rest.
@@ -61,6 +62,8 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleRequestPolicy(t, h.requests)
 	api.HandleCertificates(t, h.certificates)
 	api.HandleLocks(t, locks.Service{Of: h.locks})
+	api.HandleBarriers(t, waits.Service{Of: h.waits})
+	api.HandleSignals(t, waits.Service{Of: h.waits})
 	api.HandleHistory(t, h.history)
 	api.HandleSearch(t, searchService(&h.core, h.index, h.rolloutService()))
 	return t

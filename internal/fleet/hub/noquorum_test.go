@@ -112,7 +112,7 @@ func (w *several) prepared() alone {
 		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1",
 		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
 		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze", "lock": "reboots",
-		"commit": "main",
+		"commit": "main", "signal": "schema",
 	}, bodies: map[string]any{
 		"POST /v1/exemptions":               document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},

@@ -27,6 +27,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/search"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
+	"fettle.dev/fettle/internal/fleet/hub/waits"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/rollout"
 	"fettle.dev/fettle/internal/fleet/view"
@@ -59,6 +60,7 @@ type parts struct {
 	leader       *leader.Leader
 	rollouts     *rollouts.Log
 	locks        *locks.Locks
+	waits        *waits.Waits
 	history      *history.History
 	index        *search.Index
 	differences  *differences.Service
@@ -83,7 +85,12 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.rollouts = rollouts.NewLog(c.records.Rollouts)
 	p.locks = locks.New(locks.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		MayChange: c.members.MayChange, Trust: c.keyring.Trust, Trusted: p.targets.Trusted})
-	p.leader = newLeader(c, p.repository, p.rollouts, p.locks)
+	p.waits = waits.New(waits.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
+		MayChange: c.members.MayChange, Trusted: p.targets.Trusted,
+		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
+			return c.view.ByID(ctx, c.now())
+		}})
+	p.leader = newLeader(c, p.repository, p.rollouts, p.locks, p.waits)
 	p.binaries = newBinaries(c)
 	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,
 		Records: &c.records, Content: c.content, Repository: p.repository.Repository, Decide: p.leader.Decide,
@@ -150,12 +157,14 @@ func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.
 		Adopt: c.assignments.Adopt, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
 }
 
-func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks) *leader.Leader {
+func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks,
+	w *waits.Waits) *leader.Leader {
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
 		Compile:    c.conf.Compile.Targets,
 		Strategies: c.conf.Compile.Strategies, Refollow: r.Refollow, Rollouts: l, Observed: c.view.Changed,
 		Locks: c.conf.Compile.Locks, DeclareLocks: s.Declare,
+		Waits: c.conf.Compile.Waits, DeclareWaits: w.Declare,
 		IsAnyConnected: c.view.IsAnyConnected,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
@@ -167,6 +176,7 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks)
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return s.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return w.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return newAsker(c, l).Run(ctx) }}})
 }
 

@@ -35,6 +35,7 @@ func (h *Hub) forget(id fleet.TargetID) {
 	}
 	go h.requests.Forget(id)
 	h.locks.Forget(id)
+	h.waits.Forget(id)
 	go h.targets.ForgetClaims(id)
 	h.targets.Forget(id)
 }

@@ -21,6 +21,7 @@ func (h *Hub) serve() error {
 		fleet.MessageClaim:      h.targets.AnswerClaim,
 		fleet.MessageReboot:     h.locks.OnReboot,
 		fleet.MessageSlot:       h.locks.OnSlot,
+		fleet.MessageWait:       h.waits.OnWait,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

@@ -13,6 +13,8 @@ type simCompiler struct{}
 
 func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
+func (simCompiler) Waits(t repo.Tree) (query.Coordination, diag.List) { return compile.Waits(t) }
+
 func (simCompiler) Locks(t repo.Tree) ([]source.Lock, diag.List) { return compile.Locks(t) }
 
 func (simCompiler) States(t repo.Tree) ([]query.DeclaredState, diag.List) {

@@ -39,7 +39,8 @@ func Events() []string {
 	for _, k := range []fleet.HubEventKind{fleet.TargetEnrolled, fleet.Approved, fleet.Labelled, fleet.Pinned,
 		fleet.Unpinned, fleet.TargetFrozen, fleet.TargetUnfrozen, fleet.TargetRetired, fleet.TargetRevoked,
 		fleet.RepositoryUpdated, fleet.JobChanged, fleet.LeaderChanged, fleet.RequestReceived, fleet.RequestPolicyChanged,
-		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted, fleet.LockChanged} {
+		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted, fleet.LockChanged, fleet.BarrierChanged,
+		fleet.SignalChanged} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran,

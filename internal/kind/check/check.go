@@ -1,5 +1,5 @@
-// Package check is the kinds check, a verification after the run, and wait_for,
-// a wait in the middle of one.
+// Package check has the kinds check, wait_for and send_signal. A check is a verification after the run. A wait_for
+// waits in the middle of a run, and a send_signal sends a message for which states of other hosts wait.
 //
 //	check "answers" {
 //	  http   = "http://127.0.0.1/"
@@ -14,6 +14,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -28,20 +29,59 @@ func Kinds() []kind.Kind {
 	return []kind.Kind{{
 		Name: "check", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output,
 			diag.List) {
-			return steps(s, step.Check, "within")
+			return steps(s, step.Check, "within", probes())
 		},
 		Doc:   "A verification that runs after all other steps: one of http, tcp, exec, unit and file.",
 		Attrs: append(attrs(), text("within", "time limit of all attempts; default: 10s")),
 	}, {
 		Name: "wait_for", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output,
 			diag.List) {
-			return steps(s, step.Wait, "timeout")
+			return waits(s)
 		},
-		Doc: "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file. Set its place " +
-			"with after and before. It changes nothing, and a run without other changes does not wait. The run fails after " +
-			"the timeout.",
-		Attrs: append(attrs(), text("timeout", "time limit of all attempts; default: 5m")),
+		Doc: "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file, or a barrier or " +
+			"a signal of the fleet. Set its place with after and before. It changes nothing, and a run without other changes " +
+			"does not wait. The run fails after the timeout.",
+		Attrs: append(attrs(), text("barrier", "name of a barrier block, at which the host waits until it opens"),
+			text("signal", "name of a signal block, which must have been sent"),
+			kind.Attr{Name: "since", Type: cty.String, OneOf: []string{"run", "ever"},
+				Doc: "whether only a signal that was sent since the begin of the run counts; default: ever"},
+			text("timeout", "time limit of all attempts; default: 5m")),
+	}, {
+		Name: "send_signal", Main: "name", Free: true, Steps: send,
+		Doc: "A signal that the host sends at its place in the order, in each run with other changes. Set its place with " +
+			"after and before. A signal block of the repository permits it. The run fails if no hub answers until the timeout.",
+		Attrs: []kind.Attr{text("name", "name of the state; default: the label"),
+			text("signal", "name of the signal block; default: the name of the state"),
+			text("payload", "text for the states that wait, up to 4096 bytes; not secret"),
+			text("timeout", "time limit of all attempts; default: 5m")},
 	}}
+}
+
+// probes are the conditions of both kinds.
+func probes() []string { return []string{"http", "tcp", "exec", "unit", "file"} }
+
+// waits makes the step of wait_for.
+func waits(s kind.State) (kind.Output, diag.List) {
+	if s.Given("since") && !s.Given("signal") {
+		return kind.Output{}, s.Errorf("since", "Attribute without effect", "since has an effect only with signal.")
+	}
+	return steps(s, step.Wait, "timeout", append(probes(), "barrier", "signal"))
+}
+
+// send makes the step of send_signal.
+func send(s kind.State) (kind.Output, diag.List) {
+	name := s.Str("name")
+	to := name
+	if s.Given("signal") {
+		to = s.Str("signal")
+	}
+	attrs := []step.Attr{{Key: "send", Value: to}}
+	for _, key := range []string{"payload", "timeout"} {
+		if s.Given(key) {
+			attrs = append(attrs, step.Attr{Key: key, Value: s.Str(key)})
+		}
+	}
+	return s.One(step.Wait, []string{"send-" + name}, attrs...)
 }
 
 func text(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
@@ -60,12 +100,13 @@ func attrs() []kind.Attr {
 	}
 }
 
-// steps makes the step of either kind; limit is the attribute that ends it.
-func steps(s kind.State, verb step.Verb, limit string) (kind.Output, diag.List) {
+// steps makes the step of either kind; limit is the attribute that ends it, and ways are its conditions.
+func steps(s kind.State, verb step.Verb, limit string, ways []string) (kind.Output, diag.List) {
 	var attrs []step.Attr
 	var given []string
-	for _, name := range []string{"http", "status", "tcp", "exec", "unit", "file", "contains", limit} {
-		if !s.Given(name) {
+	for _, name := range []string{"http", "status", "tcp", "exec", "unit", "file", "contains", "barrier", "signal",
+		"since", limit} {
+		if !s.Given(name) || name == "since" && s.Str(name) == "ever" {
 			continue
 		}
 		v := s.Attrs[name]
@@ -74,17 +115,19 @@ func steps(s kind.State, verb step.Verb, limit string) (kind.Output, diag.List) 
 			continue
 		}
 		attrs = append(attrs, step.Attr{Key: name, Value: unit(name, v.AsString())})
-		if name != "contains" && name != limit {
+		if slices.Contains(ways, name) {
 			given = append(given, name)
 		}
 	}
+	last := len(ways) - 1
+	list := strings.Join(ways[:last], ", ") + " and " + ways[last]
 	switch {
 	case len(given) == 0:
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No condition", "Set one of http, tcp, exec, unit and file.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No condition", "Set one of %s.", list)}
 	case len(given) > 1:
 		return kind.Output{}, s.Errorf(given[1], "Several checks in one",
-			"%s has one of http, tcp, exec, unit and file, and this state has %s. Declare a state for each.",
-			diag.FirstOne(s.Kind), strings.Join(given, " and "))
+			"%s has one of %s, and this state has %s. Declare a state for each.",
+			diag.FirstOne(s.Kind), list, strings.Join(given, " and "))
 	}
 	return s.One(verb, []string{s.Str("name")}, attrs...)
 }

@@ -81,3 +81,35 @@ func compareAttrs() []kind.Attr {
 		kind.Attr{Name: "margin", Type: cty.Number, Doc: "difference by which values with the change may be worse"},
 		kind.Attr{Name: "count", Type: cty.Number, Doc: "number of good comparisons that are necessary; default: 1"})
 }
+
+// waitBlocks are the blocks of barriers and signals.
+func waitBlocks() []Block {
+	return []Block{
+		{Name: "barrier", Label: "name", Doc: "A point at which targets wait until enough members have arrived.",
+			Attrs: barrierAttrs(), oneOf: []string{"labels", "targets"}},
+		{Name: "signal", Label: "name", Doc: "A named message of a user or a target, for which states wait.",
+			Attrs: signalAttrs()},
+	}
+}
+
+func barrierAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "targets", Type: cty.List(cty.String), Doc: "the members: name patterns or /regular expressions/"},
+		{Name: "labels", Type: cty.DynamicPseudoType, Doc: "the members: targets with all of these labels"},
+		{Name: "quorum", Type: cty.DynamicPseudoType,
+			Doc: `how many members must arrive: "all", a number, or a percentage such as "80%"; default: "all"`},
+		{Name: "offline_after", Type: cty.String,
+			Doc: "time after which a member that is offline does not count, from 1m to 30d; default: it always counts"},
+		docAttr(),
+	}
+}
+
+func signalAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "keep", Type: cty.String, Doc: "time for which a signal counts as sent, from 1m to 30d; default: 24h"},
+		{Name: "targets", Type: cty.List(cty.String),
+			Doc: "the targets that can send: name patterns or /regular expressions/; default: only users"},
+		{Name: "labels", Type: cty.DynamicPseudoType, Doc: "the targets that can send: targets with all of these labels"},
+		docAttr(),
+	}
+}

@@ -209,6 +209,25 @@ type Deliveries struct {
 	Strategies []*Strategy
 	Windows    []*Window
 	Locks      []*Lock
+	Barriers   []*Barrier
+	Signals    []*Signal
+}
+
+// Barrier is a barrier block: targets wait until enough members have arrived.
+type Barrier struct {
+	Name         string
+	Range        diag.Range
+	Members      Selector
+	Quorum       string // all, or a number or percentage as package amount writes it
+	OfflineAfter int64  // seconds; 0: members that are offline always count
+}
+
+// Signal is a signal block: a named message that states wait for.
+type Signal struct {
+	Name    string
+	Range   diag.Range
+	Senders *Selector // the targets that can send; nil: none
+	Keep    int64     // seconds
 }
 
 // Lock is a lock block: an object of the hubs with slots for targets.

@@ -89,6 +89,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		windowBlock{rolloutBlock{parser: ps}}.read(b)
 	case "lock":
 		lockBlock{rolloutBlock{parser: ps}}.read(b)
+	case "barrier", "signal":
+		waitBlock{rolloutBlock{parser: ps}}.read(b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
 	case "ssh":

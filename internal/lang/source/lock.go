@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
@@ -147,4 +148,117 @@ func (l Lock) Valid() error {
 		return fmt.Errorf("has the effect %.40q", l.OnExpiry)
 	}
 	return nil
+}
+
+// Limits of barriers and signals. Times are in seconds.
+const (
+	MaxBarriers = 100
+	MaxSignals  = 100
+	MaxMembers  = 1000 // of a barrier, and targets that can send a signal
+	MinWaitTime = 60
+	MaxWaitTime = 30 * 24 * 3600
+)
+
+// AllMembers is the quorum of all members of a barrier.
+const AllMembers = "all"
+
+// waitBlock reads one barrier or signal block. Its values are evaluated before any target is known.
+type waitBlock struct{ rolloutBlock }
+
+// read adds the barrier or the signal to the program.
+func (x waitBlock) read(b *hclsyntax.Block) {
+	name, r, ok := x.label(b)
+	if !ok {
+		return
+	}
+	known := []string{"targets", "labels", "description", "quorum", "offline_after"}
+	if b.Type == "signal" {
+		known = []string{"targets", "labels", "description", "keep"}
+	}
+	x.only(b, known, nil)
+	if !x.nameFree(b.Type, name, r) {
+		return
+	}
+	at := b.Body.Attributes
+	selects := at["targets"] != nil || at["labels"] != nil
+	switch {
+	case b.Type == "signal":
+		s := &Signal{Name: name, Range: r, Keep: x.waitTime(at["keep"], "24h")}
+		if selects {
+			senders := x.targetSelector(at)
+			s.Senders = &senders
+		}
+		x.prog.Signals = append(x.prog.Signals, s)
+	case !selects:
+		x.Errorf(r, "Barrier without members",
+			`Set targets = ["web*"] or labels = { role = "db" }. To select all targets, write targets = ["*"].`)
+	default:
+		x.prog.Barriers = append(x.prog.Barriers, &Barrier{Name: name, Range: r, Members: x.targetSelector(at),
+			Quorum: x.quorum(at["quorum"]), OfflineAfter: x.waitTime(at["offline_after"], "0s")})
+	}
+}
+
+// nameFree reports whether the name can be used.
+func (x waitBlock) nameFree(what, name string, r diag.Range) bool {
+	all := map[string]diag.Range{}
+	for _, b := range x.prog.Barriers {
+		if what == "barrier" {
+			all[b.Name] = b.Range
+		}
+	}
+	for _, s := range x.prog.Signals {
+		if what == "signal" {
+			all[s.Name] = s.Range
+		}
+	}
+	old, twice := all[name]
+	switch {
+	case !lockName().MatchString(name) || len(name) > maxLockName:
+		x.Errorf(r, "Bad name for a "+what,
+			"%q is not a valid name. Use up to %d letters, digits, _ and -, and begin with a letter.", name, maxLockName)
+	case twice:
+		x.Errorf(r, "Block declared twice", "The %s %q is already declared at %s. Rename or remove one of the two.", what,
+			name, old)
+	case len(all) == MaxBarriers:
+		x.Errorf(r, "Too many blocks", "A repository can declare %d blocks of the type %s.", MaxBarriers, what)
+	default:
+		return true
+	}
+	return false
+}
+
+// waitTime returns a time in seconds. Only the default can be outside of the limits.
+func (x waitBlock) waitTime(a *hclsyntax.Attribute, absent string) int64 {
+	before := len(x.List)
+	n := x.seconds(a, absent, false)
+	if a != nil && len(x.List) == before && (n < MinWaitTime || n > MaxWaitTime) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "%s must be from 1m to 30d.", a.Name)
+	}
+	return n
+}
+
+// quorum returns a quorum that ValidQuorum accepts.
+func (x waitBlock) quorum(a *hclsyntax.Attribute) string {
+	if a == nil {
+		return AllMembers
+	}
+	text, ok := x.scalar(a, `"all", a number such as 3, or a percentage such as "80%"`)
+	if ok && !ValidQuorum(text) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad quorum",
+			`quorum must be "all", a number from 1 to %d, or a percentage from "1%%" to "100%%", and this is %q.%s`, MaxMembers,
+			text, syntax.Near(text, []string{AllMembers}))
+	}
+	return text
+}
+
+// ValidQuorum reports whether a text is a quorum.
+func ValidQuorum(text string) bool {
+	n, err := amount.Parse(text)
+	return text == AllMembers || err == nil && n.Number > 0 && (n.Percent || n.Number <= MaxMembers) && n.String() == text
+}
+
+// ValidWait reports whether the name of a barrier or signal, and its sorted list of targets, are possible.
+func ValidWait(name string, targets []string) bool {
+	return lockName().MatchString(name) && len(name) <= maxLockName && len(targets) <= MaxMembers &&
+		slices.IsSorted(targets)
 }

@@ -41,6 +41,12 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "lock":
 		return "Lock inside a module",
 			"A lock is for targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "barrier":
+		return "Barrier inside a module",
+			"A barrier selects targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "signal":
+		return "Signal inside a module",
+			"A signal is for targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":
 		return "Policy inside a module",
 			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."

@@ -30,6 +30,7 @@ func hubCommands() []string {
 		"token revoke", "rollout verdict", "rollout list", "rollout show", "rollout pause", "rollout resume",
 		"rollout abort", "rollout rollback", "rollout promote", "rollout skip", "rollout retry", "rollout release",
 		"rollout approve", "rollout reject", "rollout diff", "lock list", "lock release",
+		"barrier list", "signal list", "signal send", "signal clear",
 	}
 }
 

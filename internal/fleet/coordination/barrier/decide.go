@@ -2,7 +2,6 @@ package barrier
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -124,7 +123,7 @@ func (d *decision) expire() {
 
 func (d *decision) define(want Definition) {
 	if d.Undeclared || d.Name != want.Name || d.Quorum != want.Quorum || d.OfflineAfter != want.OfflineAfter ||
-		!slices.Equal(d.Targets, want.Targets) || !maps.Equal(d.Labels, want.Labels) {
+		!slices.Equal(d.Targets, want.Targets) {
 		d.Definition, d.Undeclared = want, false
 		d.change(Defined, "")
 	}
@@ -142,8 +141,10 @@ func (d *decision) arrive() {
 	i := slices.IndexFunc(d.Arrivals, func(a Arrival) bool { return a.Target == e.Target })
 	switch {
 	case i >= 0 && d.Arrivals[i].Run == e.Run:
-		d.Arrivals[i].Renewed = max(d.Arrivals[i].Renewed, d.now)
-		d.change(Renewed, e.Target)
+		if a := &d.Arrivals[i]; d.now >= a.Renewed+RenewTime.Milliseconds() {
+			a.Renewed = d.now
+			d.change(Renewed, e.Target)
+		}
 	default:
 		d.Arrivals = slices.DeleteFunc(d.Arrivals, func(a Arrival) bool { return a.Target == e.Target })
 		d.Arrivals = append(d.Arrivals, Arrival{Target: e.Target, Run: e.Run, Since: d.now, Renewed: d.now})

@@ -128,7 +128,7 @@ func TestWithdraw(t *testing.T) {
 }
 
 func TestAbsentMembersDoNotCount(t *testing.T) {
-	for _, why := range []Absence{Retired, Revoked, Suspect, Frozen, Offline} {
+	for _, why := range []Absence{Retired, Unknown, Revoked, Suspect, Frozen, Offline} {
 		s := newStory("all", "a", "b")
 		s.arrive("a", "1")
 		s.absent("b", why)
@@ -232,8 +232,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Definition){
-		"name": func(d *Definition) { d.Name = "1" }, "members": func(d *Definition) { d.Targets = nil },
-		"both": func(d *Definition) { d.Labels = map[string]string{"a": "b"} },
+		"name": func(d *Definition) { d.Name = "1" },
 		"many": func(d *Definition) { d.Targets = make([]string, MaxMembers+1) },
 		"time": func(d *Definition) { d.OfflineAfter = time.Second }, "none": func(d *Definition) { d.Quorum = "" },
 		"zero": func(d *Definition) { d.Quorum = "0" }, "share": func(d *Definition) { d.Quorum = "101%" },

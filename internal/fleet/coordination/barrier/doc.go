@@ -15,9 +15,9 @@
 //   - Renewal: an arrival ends after ArrivalTime without a repetition. So the arrival of an agent that was killed ends.
 //   - Withdrawal: Withdraw ends an arrival. If its generation is already open, the answer says so, and the target
 //     continues with the other members.
-//   - Members: the caller evaluates them for each event. A member that is absent (retired, revoked, a suspect clone,
-//     frozen, or offline for the declared time) does not count, so fewer arrivals are required. A frozen or offline
-//     member that arrives counts.
+//   - Members: the caller evaluates them for each event. A member that is absent does not count, so fewer arrivals are
+//     required: it is not enrolled, retired, revoked, a suspect clone, frozen, or offline for the declared time. A
+//     frozen or offline member that arrives counts.
 //   - Quorum: all members that count, a number, or a percentage of them, rounded up. A number does not shrink.
 //   - No members: the barrier does not open. The arrival of a target that is not a member is refused.
 //   - An unknown or undeclared barrier: arrivals are refused. A generation that opened before remains open for its

@@ -114,7 +114,7 @@ func (h *history) decide(e Event) Answer {
 
 func (h *history) step() {
 	j := &h.judge
-	j.at += rapid.SampledFrom([]time.Duration{0, time.Millisecond, 10 * time.Second, 50 * time.Second, time.Minute,
+	j.at += rapid.SampledFrom([]time.Duration{0, time.Millisecond, 10 * time.Second, 40 * time.Second, time.Minute,
 		2 * time.Minute, 4 * time.Minute}).Draw(h.T, "time")
 	target := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(h.T, "target")
 	run := rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(h.T, "run")
@@ -156,8 +156,9 @@ func (h *history) arrive(target, run string) {
 		delete(j.arrived, target)
 	case a.Refused != "":
 		h.Fatalf("%s is a member and gets %s", target, short(a))
-	case !a.Open && j.fresh(ArrivalTime-skew) >= j.required():
-		h.Fatalf("%d of %d have arrived, and %s waits: %s", j.fresh(ArrivalTime-skew), j.required(), target, short(a))
+	case !a.Open && j.fresh(ArrivalTime-skew-RenewTime) >= j.required():
+		h.Fatalf("%d of %d have arrived, and %s waits: %s", j.fresh(ArrivalTime-skew-RenewTime), j.required(), target,
+			short(a))
 	}
 }
 

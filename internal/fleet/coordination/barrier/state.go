@@ -17,6 +17,8 @@ const (
 	MaxRun      = 128  // bytes
 	// ArrivalTime is the time after which an arrival ends that is not repeated.
 	ArrivalTime = 2 * time.Minute
+	// RenewTime is the time after which a repetition is stored: most of them change nothing.
+	RenewTime = ArrivalTime / 4
 	// PassTime is the time for which a run gets the answer that its generation opened.
 	PassTime   = 24 * time.Hour
 	MinOffline = time.Minute
@@ -26,11 +28,10 @@ const (
 // All is the quorum of all members that count.
 const All = "all"
 
-// Definition contains the values of a barrier in the repository. Its members are Targets, or have all Labels.
+// Definition contains the values of a barrier in the repository.
 type Definition struct {
-	Name    string            `json:"name"`
-	Targets []string          `json:"targets,omitempty"` // names
-	Labels  map[string]string `json:"labels,omitempty"`
+	Name    string   `json:"name"`
+	Targets []string `json:"targets,omitempty"` // names of the members
 	// Quorum is All, a number such as "3", or a percentage such as "80%".
 	Quorum string `json:"quorum"`
 	// OfflineAfter is the time after which a member that is offline does not count; 0 means that it always counts.
@@ -43,6 +44,7 @@ type Absence string
 // Reasons for which a member does not count.
 const (
 	Retired Absence = "retired"
+	Unknown Absence = "not_enrolled" // the fleet has no active target with this name
 	Revoked Absence = "revoked"
 	Suspect Absence = "suspect"
 	Frozen  Absence = "frozen"
@@ -50,7 +52,7 @@ const (
 )
 
 // left reports whether an arrival of the member is refused.
-func (a Absence) left() bool { return a == Retired || a == Revoked || a == Suspect }
+func (a Absence) left() bool { return a == Retired || a == Unknown || a == Revoked || a == Suspect }
 
 // Member is a target that is a member of a barrier.
 type Member struct {
@@ -126,9 +128,6 @@ func CheckRun(run string) error {
 func (d Definition) Check() error {
 	if err := CheckName(d.Name); err != nil {
 		return err
-	}
-	if (len(d.Targets) == 0) == (len(d.Labels) == 0) {
-		return fmt.Errorf("cannot use the members of the barrier %s: a barrier has either targets or labels", d.Name)
 	}
 	if len(d.Targets) > MaxMembers {
 		return fmt.Errorf("cannot have %d targets: a barrier has up to %d members", len(d.Targets), MaxMembers)

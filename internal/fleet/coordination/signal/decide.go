@@ -2,7 +2,6 @@ package signal
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -86,8 +85,7 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 
 // same reports whether a definition has the same values.
 func (d Definition) same(b Definition) bool {
-	return d.Name == b.Name && d.Keep == b.Keep && slices.Equal(d.SenderTargets, b.SenderTargets) &&
-		maps.Equal(d.SenderLabels, b.SenderLabels)
+	return d.Name == b.Name && d.Keep == b.Keep && slices.Equal(d.Senders, b.Senders)
 }
 
 // send adds a signal, or gives an earlier one a new time. Times never decrease, so that the order remains if clocks

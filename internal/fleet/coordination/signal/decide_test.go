@@ -73,19 +73,9 @@ func TestUndeclared(t *testing.T) {
 }
 
 func TestSenders(t *testing.T) {
-	labels := map[string]string{"role": "db", "site": "x"}
-	for i, c := range []struct {
-		Definition
-		want bool
-	}{
-		{Definition{}, false}, {Definition{SenderTargets: []string{"web1"}}, true},
-		{Definition{SenderTargets: []string{"web2"}}, false},
-		{Definition{SenderLabels: map[string]string{"role": "db"}}, true},
-		{Definition{SenderLabels: map[string]string{"role": "db", "site": "y"}}, false},
-	} {
-		if c.Permits("web1", labels) != c.want {
-			t.Errorf("%d: the answer is %v", i, !c.want)
-		}
+	d := Definition{Senders: []string{"web1"}}
+	if !d.Permits("web1") || d.Permits("web2") || (Definition{}).Permits("") {
+		t.Error("the senders are wrong")
 	}
 }
 
@@ -93,8 +83,7 @@ func TestCheck(t *testing.T) {
 	if err := schema.Check(); err != nil {
 		t.Error(err)
 	}
-	for _, d := range []Definition{{Name: "1", Keep: time.Hour}, {Name: "a"}, {Name: "a", Keep: MaxKeep + 1},
-		{Name: "a", Keep: time.Hour, SenderTargets: []string{"a"}, SenderLabels: map[string]string{"a": "b"}}} {
+	for _, d := range []Definition{{Name: "1", Keep: time.Hour}, {Name: "a"}, {Name: "a", Keep: MaxKeep + 1}} {
 		if d.Check() == nil {
 			t.Errorf("no error for %+v", d)
 		}

@@ -19,13 +19,11 @@ const (
 	MaxKeep    = 30 * 24 * time.Hour
 )
 
-// Definition contains the values of a signal in the repository. Users with the right to operate can always send.
-// SenderTargets, and targets with all SenderLabels, can also send; with neither, no target can.
+// Definition contains the values of a signal in the repository.
 type Definition struct {
-	Name          string            `json:"name"`
-	Keep          time.Duration     `json:"keep_ns"`
-	SenderTargets []string          `json:"sender_targets,omitempty"` // names
-	SenderLabels  map[string]string `json:"sender_labels,omitempty"`
+	Name    string        `json:"name"`
+	Keep    time.Duration `json:"keep_ns"`
+	Senders []string      `json:"senders,omitempty"` // names of the targets that can send
 }
 
 // Sent is a signal that was sent. Times are in ms since 1970.
@@ -90,18 +88,9 @@ func (d Definition) Check() error {
 		return err
 	case d.Keep < MinKeep || d.Keep > MaxKeep:
 		return fmt.Errorf("cannot keep signals for %s: the time is from 1m to 30d", d.Keep)
-	case len(d.SenderTargets) > 0 && len(d.SenderLabels) > 0:
-		return fmt.Errorf("cannot use the senders of the signal %s: they are either targets or labels", d.Name)
 	}
 	return nil
 }
 
-// Permits reports whether a target with this name and these labels can send.
-func (d Definition) Permits(name string, labels map[string]string) bool {
-	for key, value := range d.SenderLabels {
-		if labels[key] != value {
-			return false
-		}
-	}
-	return len(d.SenderLabels) > 0 || slices.Contains(d.SenderTargets, name)
-}
+// Permits reports whether the target with this name can send.
+func (d Definition) Permits(name string) bool { return slices.Contains(d.Senders, name) }

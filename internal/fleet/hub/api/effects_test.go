@@ -97,6 +97,9 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/binaries", program(""), 400, "none is selected", ""},
 		{"/v1/binaries", program(`"select":["db1"],`), 409, "none is active", ""},
 		{"/v1/binaries", `{"select":["web*"],"binary":{"version":""}}`, 400, "fettle agent upgrade --help", ""},
+		{"/v1/signals/schema/send", `{"payload":"v2"}`, 200, "The signal schema is sent.", `jane send ["schema","v2"]`},
+		{"/v1/signals/schema/clear", `{"reason":"wrong"}`, 200, "no longer counts", `jane clear ["schema","wrong"]`},
+		{"/v1/signals/schema/clear", `{}`, 400, "without a reason", ""},
 		{"/v1/backup/saved", `{"at":7}`, 200, "The backup is recorded.", `jane saved [7]`},
 		{"/v1/targets/nobody/retire", `{}`, 404, "nobody", ""},
 	} {

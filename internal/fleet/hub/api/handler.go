@@ -290,7 +290,7 @@ func (c *call) audit(outcome, reason string) error {
 		User: c.who.Name, Credential: c.who.Credential, Operation: c.route.Name(),
 		Object: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"],
 			c.path["rollout"], c.path["exemption"], c.path["user"], c.path["hub"],
-			c.path["lock"]),
+			c.path["lock"], c.path["signal"]),
 		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
 	})
 }

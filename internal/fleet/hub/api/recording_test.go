@@ -53,6 +53,16 @@ func (r recording) Events(_ context.Context, q view.EventQuery) (document.EventP
 		r.note(access.Principal{}, "events", q.Target, q.Module, q.Kinds, q.Since, q.Until, q.After, q.Limit)
 }
 
+func (recording) Signals(context.Context) ([]document.Signal, error) { return nil, nil }
+
+func (r recording) SendSignal(_ context.Context, by access.Principal, name string, q document.SignalRequest) error {
+	return r.note(by, "send", name, q.Payload)
+}
+
+func (r recording) ClearSignal(_ context.Context, by access.Principal, name, why string) error {
+	return r.note(by, "clear", name, why)
+}
+
 func (r recording) Retire(_ context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	return r.note(by, "retire", id, reason)
 }

@@ -64,6 +64,9 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	if c.Strategies, ds = conf.Strategies(whole); ds.Err() != nil {
 		return ds.Err()
 	}
+	if c.Waits, ds = conf.Waits(whole); ds.Err() != nil {
+		return ds.Err()
+	}
 	if c.Locks, ds = conf.Locks(whole); ds.Err() != nil {
 		return ds.Err()
 	}

@@ -74,6 +74,10 @@ type Config struct {
 	Locks          func(repo.Tree) ([]source.Lock, diag.List)
 	SetMemberships func(map[string]view.Memberships)
 	DeclareLocks   func([]source.Lock)
+	// Waits returns the barriers and signals of a tree, and DeclareWaits gets the barriers and signals
+	// of the branch of the fleet.
+	Waits        func(repo.Tree) (query.Coordination, diag.List)
+	DeclareWaits func(query.Coordination)
 	// UnlessDismissed returns a context that also ends when this hub is retired.
 	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)
 	// Refollow is called when other commits of the repository become necessary.

@@ -106,6 +106,7 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	t.computed(out)
 	if head, ok := in.Revisions[in.Refs[in.Branch].Commit]; ok && head.Error == "" {
 		t.DeclareLocks(head.Locks)
+		t.DeclareWaits(head.Waits)
 	}
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {

@@ -21,6 +21,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/coordination/barrier"
+	"fettle.dev/fettle/internal/fleet/coordination/signal"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/notify"
 )
@@ -71,6 +73,9 @@ type Orders struct {
 type Agreed struct {
 	Epochs *Mirror[Epoch] // one entry, EpochKey
 	Locks  *Mirror[Lock]  // by the name of the lock
+	// Barriers and Signals are by name.
+	Barriers *Mirror[Formatted[barrier.State]]
+	Signals  *Mirror[Formatted[signal.State]]
 }
 
 // Hubs are the mirrors of the hubs of a fleet, by the name of the hub.
@@ -112,6 +117,8 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Signers, "signer/", Raw, nil),
 			mirror(&t.Epochs, "rule/", nil, nil),
 			mirror(&t.Locks, "lock/", ParseLock, nil),
+			mirror(&t.Barriers, "barrier/", ParseBarrier, nil),
+			mirror(&t.Signals, "signal/", ParseSignal, nil),
 			mirror(&t.Members, MemberPrefix, nil, nil),
 			mirror(&t.Leaving, "leaving/", nil, nil),
 			mirror(&t.Lost, LostPrefix, nil, nil),

@@ -90,7 +90,8 @@ func reference(kind, label string) starlark.Value {
 	case "variable":
 		kind = "var"
 	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test", "rollout",
-		"wave", "after", "approval", "compare", "metric", "webhook", "window", "lock":
+		"wave", "after", "approval", "compare", "metric", "webhook", "window", "lock", "barrier",
+		"signal":
 		return starlark.None
 	}
 	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" &&

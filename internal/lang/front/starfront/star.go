@@ -107,7 +107,8 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	})
 	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part",
 		"block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test",
-		"rollout", "wave", "after", "approval", "compare", "metric", "webhook", "window", "lock"} {
+		"rollout", "wave", "after", "approval", "compare", "metric", "webhook", "window", "lock",
+		"barrier", "signal"} {
 		add(name, r.block)
 	}
 	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {

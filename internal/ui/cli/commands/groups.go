@@ -22,6 +22,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/repository"
 	"fettle.dev/fettle/internal/ui/cli/secrets"
 	"fettle.dev/fettle/internal/ui/cli/user"
+	"fettle.dev/fettle/internal/ui/cli/waits"
 )
 
 // All are the commands of fettle. h runs this binary as a hub; nil: it cannot.
@@ -56,7 +57,8 @@ func ofFleet(h *hub.Hub) cli.Group {
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
-		locks.NewLock, fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
+		locks.NewLock, waits.NewBarrier, waits.NewSignal,
+		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }
 

@@ -71,6 +71,8 @@ func documents() map[string]any {
 		document.FleetRollbackPageFormat: document.FleetRollbackPage{},
 		"fettle.rolloutplan/1":           preview.RolloutPlanDoc{},
 		document.CommitDifferencesFormat: document.CommitDifferences{},
+		document.BarrierPageFormat:       document.BarrierPage{},
+		document.SignalPageFormat:        document.SignalPage{},
 		document.LockPageFormat:          document.LockPage{},
 	}
 }

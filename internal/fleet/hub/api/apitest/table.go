@@ -56,6 +56,12 @@ func Table(b Backend) *api.Table {
 	api.HandleFleetRollbacks(t, FleetRollbacks{})
 	api.HandleExemptions(t, Exemptions{})
 	api.HandleLocks(t, Locks{})
+	api.HandleBarriers(t, Waits{})
+	if s, ok := b.(api.Signals); ok {
+		api.HandleSignals(t, s)
+	} else {
+		api.HandleSignals(t, Waits{})
+	}
 	api.HandleHistory(t, History{})
 	api.HandleSearch(t, Search{})
 	api.HandleBinaries(t, b)

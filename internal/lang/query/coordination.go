@@ -1,0 +1,89 @@
+package query
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// Coordination contains the barriers and signals that a repository declares, in the order of declaration.
+type Coordination struct {
+	Barriers []Barrier
+	Signals  []Signal
+}
+
+// Barrier is a point at which targets wait until enough members have arrived.
+type Barrier struct {
+	Name         string
+	Members      []string // names of targets, sorted
+	Quorum       string   // all, a number, or a percentage such as "80%"
+	OfflineAfter int64    // seconds; 0: members that are offline always count
+}
+
+// Signal is a named message for which states wait.
+type Signal struct {
+	Name    string
+	Senders []string // names of the targets that can send, sorted
+	Keep    int64    // seconds
+}
+
+// Waits returns the barriers and signals of a repository. They are empty if a label of a target has an error.
+func Waits(p *source.Program) (out Coordination, ds diag.List) {
+	r := &syntax.Reports{}
+	labels := map[string]map[string]string{} // by target
+	for _, t := range p.Targets {
+		labels[t.Name] = TargetLabels(p, r, t)
+	}
+	selected := func(what, name string, s *source.Selector, at diag.Range) (out []string) {
+		for _, target := range syntax.SortedNames(labels) {
+			if s.Matches(target, labels[target]) {
+				out = append(out, target)
+			}
+		}
+		if len(out) > source.MaxMembers {
+			r.Errorf(at, "Too many targets", "The %s %q selects %d targets. The maximum is %d.", what, name, len(out),
+				source.MaxMembers)
+		}
+		return out
+	}
+	for _, b := range p.Barriers {
+		out.Barriers = append(out.Barriers, Barrier{Name: b.Name, Quorum: b.Quorum, OfflineAfter: b.OfflineAfter,
+			Members: selected("barrier", b.Name, &b.Members, b.Range)})
+	}
+	for _, s := range p.Signals {
+		x := Signal{Name: s.Name, Keep: s.Keep}
+		if s.Senders != nil {
+			x.Senders = selected("signal", s.Name, s.Senders, s.Range)
+		}
+		out.Signals = append(out.Signals, x)
+	}
+	if r.List.HasErrors() {
+		out = Coordination{}
+	}
+	return out, source.Finish(p, r.List)
+}
+
+// Valid reports an error in a Coordination that another process made.
+func (c Coordination) Valid() error {
+	barriers, signals := map[string]bool{}, map[string]bool{}
+	inTime := func(n int64) bool { return n >= source.MinWaitTime && n <= source.MaxWaitTime }
+	for _, b := range c.Barriers {
+		if !source.ValidWait(b.Name, b.Members) || barriers[b.Name] || !source.ValidQuorum(b.Quorum) ||
+			b.OfflineAfter != 0 && !inTime(b.OfflineAfter) {
+			return fmt.Errorf("the barrier %.80q is not valid", b.Name)
+		}
+		barriers[b.Name] = true
+	}
+	for _, s := range c.Signals {
+		if !source.ValidWait(s.Name, s.Senders) || signals[s.Name] || !inTime(s.Keep) {
+			return fmt.Errorf("the signal %.80q is not valid", s.Name)
+		}
+		signals[s.Name] = true
+	}
+	if len(barriers) > source.MaxBarriers || len(signals) > source.MaxSignals {
+		return fmt.Errorf("%d barriers and %d signals are too many", len(barriers), len(signals))
+	}
+	return nil
+}
