@@ -2,6 +2,8 @@ package web
 
 import (
 	"bufio"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +51,16 @@ func (c *command) config(text string) {
 // start starts the command, and signs a browser in with the link that it prints.
 func (c *command) start() *browser {
 	c.t.Helper()
-	c.process = exec.Command(c.bin, "ui", "--host", "--root", c.root)
+	base, path := c.serve()
+	b := start(c.t, base)
+	b.do(chromedp.Navigate(base+path), chromedp.WaitVisible("#main"))
+	return b
+}
+
+// serve starts the command. It returns the two parts of the link that the command prints.
+func (c *command) serve(flags ...string) (base, path string) {
+	c.t.Helper()
+	c.process = exec.Command(c.bin, append([]string{"ui", "--host", "--root", c.root}, flags...)...)
 	c.process.Dir, c.process.Stderr = c.dir, os.Stderr
 	out, err := c.process.StdoutPipe()
 	if err == nil {
@@ -61,13 +72,11 @@ func (c *command) start() *browser {
 	c.t.Cleanup(c.kill)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if link := regexp.MustCompile(`(http://\S+)(/sign-in\S+)`).FindStringSubmatch(lines.Text()); link != nil {
-			b := start(c.t, link[1])
-			b.do(chromedp.Navigate(link[0]), chromedp.WaitVisible("#main"))
-			return b
+			return link[1], link[2]
 		}
 	}
 	c.t.Fatal("the command printed no link")
-	return nil
+	return "", ""
 }
 
 // kill kills the command, if it runs.
@@ -126,4 +135,56 @@ func TestCommandOnHost(t *testing.T) {
 	c.has("one\n")
 	b.shows("/targets/"+host+"/recover", "There is nothing to recover")
 	b.quiet()
+}
+
+// TestCommandAtSocket: a browser reaches the pages at a socket through a tunnel, and applies a plan. A new start
+// replaces the socket of a command that was killed.
+func TestCommandAtSocket(t *testing.T) {
+	c := newCommand(t)
+	c.config("file \"/etc/motd\" { content = \"one\\n\" }\n")
+	dir, err := os.MkdirTemp("", "ui") // sockets have short names
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	c.serve("--socket", socket)
+	c.kill()
+	_, path := c.serve("--socket", socket)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go tunnel(l, socket)
+	b := start(t, "http://"+l.Addr().String())
+	b.do(chromedp.Navigate(b.base+path), chromedp.WaitVisible("#main"))
+	b.until("the live page", "document.getElementById('live').textContent.includes('updates itself')")
+	b.click(".tabs a:nth-child(4)")
+	b.until("the plan", "document.querySelector('form.orders') !== null")
+	b.click("form.orders button")
+	b.until("the run", "document.body.innerText.includes('See the results of run 1')")
+	c.has("one\n")
+	b.quiet()
+}
+
+// tunnel forwards connections to a socket, as ssh -L does.
+func tunnel(l net.Listener, socket string) {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("unix", socket)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+			go func() {
+				_, _ = io.Copy(way[0], way[1]) // the end of either side ends both
+				_, _ = near.Close(), far.Close()
+			}()
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,11 +32,58 @@ func DialOwn(ctx context.Context, path string) (*OwnSocket, error) {
 		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
 	}
 	s := &OwnSocket{c.(*net.UnixConn)}
-	if err := s.listensAs(os.Geteuid()); err != nil {
+	if err := isUser(s.UnixConn, os.Geteuid()); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
+		return nil, fmt.Errorf("cannot use the socket %s: the listening process: %w", path, err)
 	}
 	return s, nil
+}
+
+// ListenOwn listens on a socket for processes of this user and of root. It closes connections of other users. Only
+// this user may write to the directory of the socket: otherwise the error is ErrForeign. The socket of a process that
+// has ended is replaced.
+func ListenOwn(ctx context.Context, path string) (net.Listener, error) {
+	if err := ownersOnly(filepath.Dir(path), os.ModeDir); err != nil {
+		return nil, fmt.Errorf("cannot listen on the socket %s: %w", path, err)
+	}
+	if ownersOnly(path, os.ModeSocket) == nil {
+		c, err := DialOwn(ctx, path)
+		if err == nil {
+			return nil, errors.Join(fmt.Errorf("cannot listen on the socket %s: another process does", path), c.Close())
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			err = unix.Unlink(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "unix", path)
+	if err == nil {
+		if err = unix.Chmod(path, 0o600); err == nil {
+			return ownListener{l}, nil
+		}
+		err = errors.Join(err, l.Close())
+	}
+	return nil, fmt.Errorf("cannot listen on the socket %s: %w", path, err)
+}
+
+// ownListener accepts connections of this user and of root.
+type ownListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l ownListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if isUser(c.(*net.UnixConn), os.Geteuid(), 0) == nil {
+			return c, nil
+		}
+		_ = c.Close()
+	}
 }
 
 // ownersOnly checks that a file has this type and owner, and that only its owner can write to it.
@@ -51,8 +99,8 @@ func ownersOnly(path string, kind os.FileMode) error {
 	return nil
 }
 
-// listensAs checks that a process of this user listens.
-func (s *OwnSocket) listensAs(uid int) error {
+// isUser checks that the process at the other end of a connection has one of these user IDs.
+func isUser(s *net.UnixConn, uids ...int) error {
 	var peer *unix.Ucred
 	var perr error
 	raw, err := s.SyscallConn()
@@ -62,8 +110,8 @@ func (s *OwnSocket) listensAs(uid int) error {
 	if err = errors.Join(err, perr); err != nil {
 		return err
 	}
-	if int(peer.Uid) != uid {
-		return fmt.Errorf("the listening process: %w", ErrForeign)
+	if !slices.Contains(uids, int(peer.Uid)) {
+		return ErrForeign
 	}
 	return nil
 }

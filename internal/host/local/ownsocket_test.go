@@ -94,6 +94,98 @@ func listenAs(t *testing.T, path string, uid uintptr) error {
 	return <-done
 }
 
+// TestListenOwn: only this user and root reach the socket, also if its file permits others. The socket of a process
+// that has ended is replaced, and the socket of a process that listens is not.
+func TestListenOwn(t *testing.T) {
+	path := listen(t)
+	if _, err := local.ListenOwn(t.Context(), path); err == nil {
+		t.Fatal("two processes listen")
+	}
+	old, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(filepath.Dir(path), "old"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.SetUnlinkOnClose(false) // as after a kill
+	path = old.Addr().String()
+	if err := errors.Join(os.Chmod(path, 0o600), old.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := local.ListenOwn(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	accepted := make(chan net.Conn, 2)
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			accepted <- c
+		}
+	}()
+	if os.Getuid() == 0 {
+		if err := errors.Join(os.Chmod(path, 0o666), os.Chmod(filepath.Dir(path), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := dialAs(path, 65534)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Error("another user has a connection")
+		}
+		_ = c.Close()
+	}
+	var d net.Dialer
+	c, err := d.DialContext(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = (<-accepted).Close()
+	if len(accepted) > 0 {
+		t.Error("another user was accepted")
+	}
+	if err := os.Chmod(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := local.ListenOwn(t.Context(), path+"2"); !errors.Is(err, local.ErrForeign) {
+		t.Errorf("in a directory of others: %v", err)
+	}
+}
+
+// dialAs connects to a socket with the rights of another user.
+func dialAs(path string, uid uintptr) (net.Conn, error) {
+	type result struct {
+		net.Conn
+		error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlock it: the thread ends with its rights
+		const same = ^uintptr(0)
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, same, uid, same); errno != 0 {
+			done <- result{nil, errno}
+			return
+		}
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		}
+		if err != nil {
+			done <- result{nil, err}
+			return
+		}
+		f := os.NewFile(uintptr(fd), path)
+		c, err := net.FileConn(f)
+		done <- result{c, errors.Join(err, f.Close())}
+	}()
+	r := <-done
+	return r.Conn, r.error
+}
+
 // TestPass passes an open file to the listener.
 func TestPass(t *testing.T) {
 	dir, err := os.MkdirTemp("", "own")

@@ -58,3 +58,25 @@ func TestLocal(t *testing.T) {
 		t.Errorf("another name of the host with the session: %d", w.Code)
 	}
 }
+
+// TestTunnel: the pages at a socket answer for each port of the loopback address, and for no other name.
+func TestTunnel(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a page")) })
+	l := web.NewLocal(page, "")
+	if w := visit(l, "attacker.example:7480", l.Address()); w.Code != 421 {
+		t.Errorf("another name of the host: %d", w.Code)
+	}
+	if w := visit(l, "127.0.0.1:7480", "/"); w.Code != 401 {
+		t.Errorf("without a session: %d", w.Code)
+	}
+	w := visit(l, "127.0.0.1:7480", l.Address())
+	cookies := w.Result().Cookies()
+	if w.Code != 303 || len(cookies) != 1 {
+		t.Fatalf("%d %v", w.Code, cookies)
+	}
+	for host, want := range map[string]int{"127.0.0.1:7480": 200, "localhost:99": 200, "[::1]:99": 200, "socket": 421} {
+		if w := visit(l, host, "/", cookies[0]); w.Code != want {
+			t.Errorf("%s: %d", host, w.Code)
+		}
+	}
+}

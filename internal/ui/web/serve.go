@@ -24,8 +24,18 @@ func ServeLocal(ctx context.Context, c Config, port int, ready func(address stri
 	if err != nil {
 		return hint.With(fmt.Errorf("cannot serve pages on this machine: %w", err), "Use any unused port: fettle ui")
 	}
+	return serveLocal(ctx, c, l, l.Addr().String(), ready)
+}
+
+// ServeSocket is ServeLocal for a listener at a socket. It calls ready with the path and the code of the address,
+// because a tunnel to the socket has the host and the port.
+func ServeSocket(ctx context.Context, c Config, l net.Listener, ready func(path string)) error {
+	return serveLocal(ctx, c, l, "", ready)
+}
+
+func serveLocal(ctx context.Context, c Config, l net.Listener, host string, ready func(address string)) error {
 	site := New(c)
-	local := NewLocal(site, l.Addr().String())
+	local := NewLocal(site, host)
 	server := &http.Server{Handler: local, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -37,7 +47,7 @@ func ServeLocal(ctx context.Context, c Config, port int, ready func(address stri
 		return fmt.Errorf("cannot serve the pages any more: %w", err)
 	case <-ctx.Done():
 	}
-	err = server.Close() // a shutdown would wait for the streams of open pages
+	err := server.Close() // a shutdown would wait for the streams of open pages
 	site.runs.stop()
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

@@ -5,11 +5,13 @@ package pages
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/web"
@@ -17,7 +19,7 @@ import (
 
 // New builds the command ui.
 func New(s *cli.Session) *cobra.Command {
-	port, onHost := 0, false
+	port, onHost, socket := 0, false, ""
 	c := &cobra.Command{
 		Use:   "ui",
 		Short: "Show the fleet, or this host, in a browser",
@@ -35,21 +37,33 @@ The pages of a fleet use your login to the hub, and have your rights: they can
 show and change nothing that fettle cannot. Only this machine can open them. The
 address contains a code that works once, so that other users of this machine
 cannot use the pages. On another machine, forward the port:
-ssh -L 7480:127.0.0.1:7480.`,
-		Example: "  fettle ui\n  fettle ui --port 7480\n  sudo fettle ui --host",
-		Args:    cli.Args(0, 0),
+ssh -L 7480:127.0.0.1:7480.
+
+With --socket, the pages have no port, but a socket that only root and you can
+use. Forward a port of your workstation to it:
+ssh -L 7480:/run/fettle-ui.sock root@HOST.`,
+		Example: "  fettle ui\n  fettle ui --port 7480\n  sudo fettle ui --host\n" +
+			"  sudo fettle ui --host --socket /run/fettle-ui.sock",
+		Args: cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if port > 65535 {
 				return cli.Misused(cli.Refuse("Use a port from 1024 to 65535", "cannot use --port: the largest port is 65535"))
+			}
+			if socket != "" && c.Flags().Changed("port") {
+				return cli.Misused(cli.Refuse("Omit --port: the tunnel has the port", "cannot use --port with --socket"))
 			}
 			config, err := site(c, s, onHost || !hubclient.Reachable(s.Printer))
 			if err != nil {
 				return err
 			}
+			if socket != "" {
+				return serveSocket(c.Context(), s, config, socket)
+			}
 			return serve(c.Context(), s, config, port)
 		},
 	}
 	cli.NumberVar(c.Flags(), &port, "port", 0, 0, "the `PORT` of the loopback address; 0 is any unused port")
+	c.Flags().StringVar(&socket, "socket", "", "serve the pages at a socket in this `FILE`, instead of a port")
 	c.Flags().BoolVar(&onHost, "host", false, "show this host, without a hub")
 	return c
 }
@@ -74,5 +88,21 @@ func serve(ctx context.Context, s *cli.Session, config web.Config, port int) err
 	return web.ServeLocal(ctx, config, port, func(address string) {
 		s.Printf("Open this address in a browser on this machine. It works once:\n\n  %s\n\n", address)
 		s.Printf("Ctrl-C ends the pages.\n")
+	})
+}
+
+// serveSocket serves the pages at a socket until ctx ends.
+func serveSocket(ctx context.Context, s *cli.Session, config web.Config, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	l, err := local.ListenOwn(ctx, path)
+	if err != nil {
+		return cli.WithHint(err, "Use a directory to which only you can write, such as /run for root")
+	}
+	return web.ServeSocket(ctx, config, l, func(at string) {
+		s.Printf("Forward a port of your workstation to the socket:\n\n  ssh -L 7480:%s HOST\n\n", path)
+		s.Printf("Then open this address there. It works once:\n\n  http://127.0.0.1:7480%s\n\nCtrl-C ends the pages.\n", at)
 	})
 }
