@@ -27,6 +27,6 @@ func TestVeryManyTargets(t *testing.T) {
 	contains(t, s, "/?by=site", "100000 targets", `<rect class="good"`, `href="/?select=label%3Asite%3Dsite3">site3</a>`,
 		"at most 10,000 targets", `after=50&amp;by=site#targets"`, "host00049")
 	contains(t, s, "/?after=50&state=failed", "First page", "host00099", `href="/?state=ready"`,
-		"fettle target list --state failed --after 50")
+		"fettle target list --in-state failed --after 50")
 	contains(t, s, "/", `<rect class="bad"`, "100000 targets")
 }

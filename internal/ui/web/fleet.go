@@ -128,9 +128,9 @@ func (d *fleetData) command(q url.Values, at route.TargetQuery) string {
 	for _, s := range at.Select {
 		words = append(words, "-t", s)
 	}
-	for _, name := range []string{"state", "sort", "after"} {
-		if text := q.Get(name); text != "" {
-			words = append(words, "--"+name, text)
+	for _, flag := range [][2]string{{"state", "--in-state"}, {"sort", "--sort"}, {"after", "--after"}} {
+		if text := q.Get(flag[0]); text != "" {
+			words = append(words, flag[1], text)
 		}
 	}
 	return commandOf(words...)
