@@ -54,7 +54,7 @@ func lockWorld(t *testing.T, s *slotsOfTest) *world {
 	}
 	x, err := local.New(w.h, w.state, o)
 	w.must(err)
-	w.x = x
+	w.x = asked(t, x)
 	return w
 }
 

@@ -116,6 +116,8 @@ func hintOf(err error) string {
 		return "Depending on --on-disconnect, a run that had started there continues, stops or is undone. See its result: fettle status"
 	case errors.Is(err, executor.ErrLocked):
 		return "Wait until it has finished, or see what runs: fettle status"
+	case errors.Is(err, executor.ErrNoSlot):
+		return "Try again later, or run without the locks: --without-locks"
 	case errors.Is(err, executor.ErrStale):
 		return "Make a new plan: fettle plan -o FILE"
 	case errors.Is(err, executor.ErrFrozen):
