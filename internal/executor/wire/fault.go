@@ -29,7 +29,8 @@ func classes() map[string]error {
 	return map[string]error{
 		"locked": executor.ErrLocked, "stale": executor.ErrStale, "blocked": executor.ErrBlocked,
 		"check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrUndone,
-		"frozen": executor.ErrFrozen, "no-slot": executor.ErrNoSlot, "irreversible": executor.ErrIrreversible, "foreign": executor.ErrForeign,
+		"frozen": executor.ErrFrozen, "no-slot": executor.ErrNoSlot, "irreversible": executor.ErrIrreversible,
+		"foreign":  executor.ErrForeign,
 		"canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 		"not-exist": fs.ErrNotExist, "permission": fs.ErrPermission, "lost": ErrLost, "unsigned": ErrUnsigned,
 	}
