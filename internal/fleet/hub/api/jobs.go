@@ -108,6 +108,11 @@ func (t *Table) active(ctx context.Context, c Caller, words []string, job string
 	if err != nil {
 		return nil, err
 	}
+	if page.Cursor != "" {
+		return nil, &Refusal{http.StatusConflict,
+			fmt.Sprintf("cannot %s more than %d targets at the same time", job, view.MaxPage),
+			"Select fewer targets: fettle target list --by label:NAME"}
+	}
 	var ids []fleet.TargetID
 	for _, d := range page.Targets {
 		if d.Standing == fleet.Active {
