@@ -42,6 +42,7 @@ func (g *revisionsWorld) draw() {
 		`var.shared`, `local.own`) + " }\n"
 	g.files["kinds.hcl"] = "define \"top\" {\n  variable \"text\" { default = \"t\" }\n  variable \"path\" {}\n  main = \"path\"\n  file \"f\" {\n    path = var.path\n    content = " +
 		g.pick("top", `var.text`, `templatefile("top.tmpl", { v = var.text })`, `"${target.name}${var.text}"`) + "\n  }\n}\n"
+	g.files["locks.hcl"] = "lock \"l\" {}\n" + g.pick("locks", "", "lock \"y\" {}\n")
 	g.files["top.tmpl"] = "top ${v}\n"
 	g.files["secrets/x.age"] = "one"
 	g.files["roles.hcl"] = "role \"r\" {\n  modules = [\"n\", \"k\"]\n  vars = { shared = " + g.pick("role", `"r"`,
@@ -75,6 +76,8 @@ func (g *revisionsWorld) extras(name string) string {
 		`file "/srv-` + name + `/secret" { content = secret("x") }`,
 		"lookup \"day\" { url = \"https://example.org/day\" }\nfile \"/srv-" + name +
 			`/day" { content = "${lookup.day} ${target.name}" }`,
+		`directory "/srv-` + name + `/locked" { lock = "l" }`,
+		`directory "/srv-` + name + `/also" { lock = target.name == "t0" ? ["l"] : [] }`,
 		`file "/srv-` + name + `/set" { content = "${join(",", fileset(".", "**"))} ${var.own}" }`,
 	}
 	if name == "k" {
@@ -104,7 +107,7 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 			"day", "secret") {
 		case "text":
 			old := g.pick("old", `"fixed"`, `"x"`, `target.name`, `var.own`, `var.shared`, `"prod"`, `own = "`, ` is `, "one",
-				"none", "top", `"a"`, "first")
+				"none", "top", `"a"`, "first", `"l"`)
 			new := g.pick("new", `"fixed"`, `"y"`, `target.name`, `var.own`, `"prod"`, ` are `, "sunday", "two", `"a"`,
 				`own = "q`, "second")
 			files[name] = strings.Replace(files[name], old, new, rapid.SampledFrom([]int{1, -1}).Draw(g.t, "times"))
