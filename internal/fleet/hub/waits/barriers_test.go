@@ -118,6 +118,9 @@ func TestOfflineMember(t *testing.T) {
 	s.ask(w, 0, arrive("schema", "r1"), `1 of 2`)
 	s.ask(w, 0, arrive("always", "r1"), `1 of 3`)
 	s.ask(w, 2, arrive("schema", "r1"), `2 of 3`) // it is back
+	s.ask(w, 2, fleet.WaitRequest{Action: fleet.WaitWithdraw, Name: "schema", Run: "r1"}, `{}`)
+	w.began = noon.Add(-9 * time.Minute)
+	s.ask(w, 0, arrive("schema", "r1"), `1 of 3`) // this hub cannot know that it was offline for 10 minutes
 }
 
 // TestKilledAgent: an arrival that is not repeated ends.

@@ -41,7 +41,7 @@ func (w *Waits) members(ctx context.Context, d barrier.Definition) ([]member, er
 
 // absence returns why a target does not count as a member, or "".
 func (w *Waits) absence(d barrier.Definition, t document.Target) barrier.Absence {
-	away := w.Now().UnixNano() - t.Contact
+	away := min(w.Now().UnixNano()-t.Contact, int64(w.Now().Sub(w.began)))
 	switch {
 	case t.Standing == fleet.Retired:
 		return barrier.Retired

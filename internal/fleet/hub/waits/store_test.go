@@ -70,7 +70,7 @@ func (s *site) hub() *Waits {
 	<-table.Epochs.Filled()
 	warn := func(text string) { s.Log(text) }
 	now := func() time.Time { return s.now }
-	return New(Config{Now: now, Warn: warn, Records: table, MayChange: func() error { return nil },
+	w := New(Config{Now: now, Warn: warn, Records: table, MayChange: func() error { return nil },
 		Events: events.Recorder{Hub: "hub1", Log: s.log, Now: now, Warn: warn},
 		Trusted: func(_ context.Context, id fleet.TargetID) (fleet.Target, error) {
 			if t, ok := s.targets[id]; ok && t.Standing == fleet.Active {
@@ -79,6 +79,8 @@ func (s *site) hub() *Waits {
 			return fleet.Target{}, fleet.ErrDenied
 		},
 		Observe: func(context.Context) (map[fleet.TargetID]document.Target, error) { return s.targets, nil }})
+	w.began = noon.Add(-time.Hour)
+	return w
 }
 
 // declare declares barriers and signals at once.

@@ -45,6 +45,7 @@ type Waits struct {
 	limiter  limits.TargetLimiter
 	declared declared
 	observed observed
+	began    time.Time // this hub cannot know when targets were connected before
 }
 
 // The limits of the requests of one target.
@@ -55,7 +56,7 @@ const (
 
 // New returns the barriers and signals that the store has.
 func New(c Config) *Waits {
-	return &Waits{Config: c, declared: declared{wake: make(chan struct{}, 1)},
+	return &Waits{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)},
 		limiter: limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst}}
 }
 
