@@ -23,9 +23,10 @@ the same difference are one group. The command also shows the rollouts that
 would begin, with their worst case, and the results of the tests of the commit.
 
 COMMIT is a hash, a branch, a tag, or the full name of a ref, such as
-refs/pull/12/head. It need not be on the branch of the fleet. If a target has the
-commit, 7 digits of the hash are sufficient. The hub fetches and compiles the
-commit; no clone of the repository is needed. A user needs only the right read.
+refs/pull/12/head. It need not be on the branch of the fleet. If a target has
+the commit, 7 digits of the hash are sufficient. The hub fetches and compiles
+the commit; no clone of the repository is needed. A user needs only the right
+read.
 
 The hub compiles with the facts that agents reported. A target with another fact
 in its configuration cannot be compared. Secrets are placeholders.
