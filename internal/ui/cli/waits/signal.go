@@ -51,9 +51,9 @@ func newSignalSend(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "send SIGNAL",
 		Short: "Send a signal for which states wait",
-		Long: `Sends a signal. States that wait for it continue, and states that wait later too,
-while the signal is kept. If you repeat it with the same payload, the signal gets
-a new time. A payload is not secret: do not send passwords.`,
+		Long: `Sends a signal. States that wait for it continue, and states that wait later
+too, while the signal is kept. If you repeat it with the same payload, the
+signal gets a new time. A payload is not secret: do not send passwords.`,
 		Example: "  fettle signal send schema\n  fettle signal send schema --payload v2",
 		Args:    cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
