@@ -110,7 +110,9 @@ func (f *simFleet) leaderConfig(h *hub, store *assignments.Store) leader.Config 
 		Compile:        func(repo.Tree) ([]query.Target, diag.List) { return f.compiled, nil },
 		Strategies:     func(repo.Tree) ([]query.Strategy, diag.List) { return f.strategies, nil },
 		Locks:          func(repo.Tree) ([]source.Lock, diag.List) { return nil, nil },
+		Waits:          func(repo.Tree) (query.Coordination, diag.List) { return query.Coordination{}, nil },
 		SetMemberships: func(map[string]view.Memberships) {}, DeclareLocks: func([]source.Lock) {},
+		DeclareWaits:    func(query.Coordination) {},
 		UnlessDismissed: context.WithCancel, Refollow: func() {}}
 }
 
