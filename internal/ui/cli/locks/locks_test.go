@@ -2,25 +2,29 @@ package locks
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
+// now is the time of the test.
+func now() time.Time { return time.Date(2026, 11, 21, 4, 21, 57, 0, time.UTC) }
+
 // TestLockList: an operator sees which slots are taken, why none is granted, and the next step.
 func TestLockList(t *testing.T) {
-	all, err := apitest.Locks{}.Locks(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := func(minutes int) int64 { return now().Add(time.Duration(minutes) * time.Minute).UnixNano() }
+	all := []document.Lock{{Name: "migrations", Slots: 1, Lease: int64(time.Hour)},
+		{Name: "reboots", Slots: 2, Taken: 2, Lease: int64(30 * time.Minute),
+			Holders: []document.LockHolder{
+				{Name: "web1", Since: at(-50), Expires: at(-20), State: document.SlotOverdue},
+				{Name: "web2", Since: at(-5), Expires: at(25), State: document.SlotHeld}},
+			Waiting: []document.LockWaiter{{Name: "db1", Since: at(-12), Asked: at(0)}}}}
 	show := func(page ...document.Lock) string {
 		var out bytes.Buffer
-		showLocks(&cli.Printer{App: &cli.App{Stdout: &out, Now: apitest.Now}}, document.LockPage{Locks: page})
+		showLocks(&cli.Printer{App: &cli.App{Stdout: &out, Now: now}}, document.LockPage{Locks: page})
 		return out.String()
 	}
 	want := "migrations: 0 of 1 slots are taken; lease 1h\n\n" +
@@ -36,7 +40,7 @@ func TestLockList(t *testing.T) {
 	for text, change := range map[string]func(*document.Lock){
 		"0 of 1 slots are taken; the repository no longer declares this lock": func(l *document.Lock) { l.Undeclared = true },
 		"the fleet was restored from a backup, so it grants none until": func(l *document.Lock) {
-			l.Opens = apitest.Now().Add(time.Hour).UnixNano()
+			l.Opens = now().Add(time.Hour).UnixNano()
 		},
 		"2 of 1 slots are taken; the repository reduced the number": func(l *document.Lock) { l.Taken = 2 },
 		"lost its slot": func(l *document.Lock) {
