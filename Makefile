@@ -89,7 +89,7 @@ test: setup
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
 	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub & full=$$!; \
-	CGO_ENABLED=0 go test $(plainflags) -p 2 -parallel 4 -timeout 30m ./test/e2e \
+	CGO_ENABLED=0 go test $(plainflags) -p 3 -parallel 4 -timeout 30m ./test/e2e \
 		$$(echo "$$all" | grep -vxF "$$raced"); failed=$$?; \
 	wait $$race || failed=1; wait $$full || failed=1; exit $$failed
 
