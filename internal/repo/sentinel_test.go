@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 // sentinelRepo runs a program from every place of a repository and its
@@ -59,6 +61,7 @@ func sentinelRepo(t *testing.T) (g *gitRepo, ran func() string) {
 }
 
 func TestNothingOfARepositoryRuns(t *testing.T) {
+	needs.Root(t) // a repository names a file that only root can read
 	g, ran := sentinelRepo(t)
 	g.write("fettle.hcl", "changed\n")
 	ctx, r := context.Background(), g.open()

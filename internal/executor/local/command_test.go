@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	hostlocal "fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/test/needs"
 )
 
 // commander is an engine for the programs of this machine, with a throwaway state.
@@ -173,6 +174,7 @@ func fileOf(path, text string) executor.File {
 
 // TestPut makes a file be in sync, and sends only what differs.
 func TestPut(t *testing.T) {
+	needs.Root(t) // the file gets the owner root
 	x, dir := commander(t)
 	path := filepath.Join(dir, "file")
 	big := strings.Repeat("fettle ", 2<<20)
