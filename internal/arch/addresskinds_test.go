@@ -27,7 +27,7 @@ func TestAddressKinds(t *testing.T) {
 		"plan/provide.go":              "which later steps a change makes possible",
 		"step/uses.go":                 "which other objects a step needs",
 		"supportbundle/masked.go":      "which values are not confidential",
-		"ui/render/grouped.go":         "the word for several objects",
+		"ui/render/grouped.go":         "the plural of the kind in the summary of a plan",
 	} {
 		if _, err := os.Stat("../" + place); err != nil {
 			t.Errorf("the decision %q has moved: %v", decision, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestPhasesOfThisHost: the progress shows a run of two phases while it goes on. The second one fails, so both are
-// undone, and the page shows what was restored.
+// undone, and the page shows the restored objects.
 func TestPhasesOfThisHost(t *testing.T) {
 	a := newAlone(t, "")
 	a.list = "LINK one /etc/link\nEXEC wait wait\nLINK two /etc/link phase=2\nCHECK answer file=/etc/answer within=1ms\n"

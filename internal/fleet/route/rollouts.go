@@ -58,5 +58,5 @@ func PlanRollouts() (r Route[None, document.RolloutPlanRequest, document.Rollout
 // CommitDifferences compares the configuration of each target with its configuration at a commit.
 func CommitDifferences() (r Route[CommitName, None, document.CommitDifferences]) {
 	return r.get(access.Read, "/v1/commits/{commit}/differences",
-		"Compile the targets with a commit, and show what it would change, without a change; write a / in a name as %2F")
+		"Compile the targets with a commit, and show the changes without making them; write a / in a name as %2F")
 }

@@ -11,7 +11,8 @@ const version = 11
 //
 // events.about is a word with the numbers of the modules whose version changed in a run, and of their
 // commits. sets contains these modules and commits. A commit changes the same modules of many
-// targets, so they share the word. events.phrase is a word instead of text, for texts that very many events share.
+// targets, so their events refer to one word. events.phrase is also a number in words, for texts that very many events
+// have.
 // events.duration is the run time in ns of a run that ended; 0 means unknown.
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three

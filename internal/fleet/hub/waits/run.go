@@ -25,8 +25,8 @@ func (w *Waits) Forget(id fleet.TargetID) {
 // TidyEvery is the time between two checks of all barriers and signals.
 const TidyEvery = 15 * time.Second
 
-// Run stores the declared barriers and signals, counts members again, and removes what has ended, until ctx ends. Only
-// the leading hub calls it. It must not matter if two hubs do.
+// Run stores the declared barriers and signals, counts members again, and removes objects that have ended, until ctx
+// ends. Only the leading hub calls it. It must not matter if two hubs do.
 func (w *Waits) Run(ctx context.Context) error {
 	for {
 		if err := w.tidy(ctx); err != nil && ctx.Err() == nil {

@@ -41,7 +41,7 @@ func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS,
 	if err == nil {
 		endServe, err = s.App.Agent.Slots(ctx, m, k.Serve)
 	}
-	if err != nil { // the agent still applies what needs no lock
+	if err != nil { // the agent applies states without a lock nevertheless
 		k.Warn("runs of this host get no slots of locks: " + err.Error())
 		endServe = func() {}
 	}
