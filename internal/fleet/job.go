@@ -34,8 +34,10 @@ type Job struct {
 	// Signed is Run with the signature of a user, for hosts that require one: see content.Command.
 	// Hubs do not change it.
 	Signed string `json:"signed,omitempty"`
-	By     string `json:"by"`
-	At     int64  `json:"at"` // seconds since 1970
+	// Task is the attempt of a JobTask.
+	Task *TaskAttempt `json:"task,omitempty"`
+	By   string       `json:"by"`
+	At   int64        `json:"at"` // seconds since 1970
 }
 
 // ParseJob parses a job. An unknown field could limit the known fields, so a job with an unknown
@@ -68,6 +70,8 @@ type JobAnswer struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Result is the result of the command; nil if the job runs none.
 	Result *CommandResult `json:"result,omitempty"`
+	// Task is the result of a JobTask; "" means that it is unknown.
+	Task TaskOutcome `json:"task,omitempty"`
 }
 
 // Command is the command of a job: an action of the configuration by its name, or a program with

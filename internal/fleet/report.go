@@ -63,6 +63,7 @@ const (
 	Ready           EventKind = "ready"    // everything assigned is ready, without a run; a run reports it itself
 	Ran             EventKind = "ran"      // a command or action ran
 	Upgraded        EventKind = "upgraded" // the binary of the agent was replaced or restored
+	Checked         EventKind = "checked"  // results of checks of scopes changed
 	ReportRequested EventKind = "told"     // a requested report, without a transition
 )
 
@@ -108,6 +109,8 @@ type Status struct {
 	Error        string            `json:"error,omitempty"`
 	// Facts are the facts that the catalog declares, by name, as text for display.
 	Facts map[string]string `json:"facts,omitempty"`
+	// Checks are the newest results of the checks that the target tests, sorted by scope and check.
+	Checks []CheckResult `json:"checks,omitempty"`
 	// Zone is the time zone of the host, as a name of the IANA database. It is "" if it is unknown, and if the agent is
 	// too old to apply windows with window.TargetZone.
 	Zone string `json:"zone,omitempty"`
