@@ -21,8 +21,8 @@ const maxBody = 1 << 20
 
 // Net is the real network. It keeps no connection open.
 type Net struct {
-	// Agent is the socket of the agent of the host, AgentSocket below its root.
-	Agent string
+	// Hubs sends a request about barriers and signals to the hubs of the fleet. nil: the host has no agent.
+	Hubs func(ctx context.Context, request []byte) ([]byte, error)
 }
 
 // HTTP gets a URL. It does not follow redirects, so that a check examines exactly its URL. The body is

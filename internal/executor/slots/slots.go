@@ -4,9 +4,9 @@
 //	held, err := c.Acquire(ctx, []string{"db-migrate"}, show)
 //	defer held.Release()
 //
-// Client and agent exchange JSON documents over a stream: the client sends Requests, the agent Answers. The agent
-// renews the leases while the stream is open. If the stream ends without a release, the run may be unfinished: the
-// agent no longer renews the leases, and releases the slots when no run is unfinished.
+// Client and agent exchange JSON documents over a stream, see internal/executor/agentsocket: the client sends Requests,
+// the agent Answers. The agent renews the leases while the stream is open. If the stream ends without a release, the
+// run may be unfinished: the agent no longer renews the leases, and releases the slots when no run is unfinished.
 package slots
 
 import (
@@ -21,13 +21,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/agentsocket"
 	"fettle.dev/fettle/internal/hint"
-)
-
-// Directory is the directory of the socket on the host, and Socket its name. Only root can use them.
-const (
-	Directory = "/run/fettle/locks"
-	Socket    = "agent.sock"
 )
 
 // Request is a request of a run.
@@ -49,12 +44,9 @@ type Answer struct {
 	Released bool          `json:"released,omitempty"`
 }
 
-// ErrNoAgent is in the chain of the error of Dial if no agent serves the host.
-var ErrNoAgent = errors.New("no agent of this host grants slots of locks")
-
 // Client implements executor.Locks.
 type Client struct {
-	// Dial connects to the agent.
+	// Dial begins a conversation with the agent about slots.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 	// Clock returns the time since the boot of the host, which also advances while the host sleeps.
 	Clock func() time.Duration
@@ -75,7 +67,7 @@ func (c *Client) Acquire(ctx context.Context, names []string, show func(string))
 	conn, first, err := c.acquire(ctx, names, executor.LockWait, show)
 	if err != nil {
 		next := "Try again later, or run without the locks: --without-locks"
-		if errors.Is(err, ErrNoAgent) {
+		if errors.Is(err, agentsocket.ErrNoAgent) {
 			next = "Start the agent, or enrol the host in a fleet. To run without the locks: --without-locks"
 		}
 		return nil, hint.With(fmt.Errorf("%w: cannot begin a run that needs %s: %w", executor.ErrNoSlot,

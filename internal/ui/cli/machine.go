@@ -32,9 +32,9 @@ type Agent struct {
 	// Calm releases resources that a daemon needs only while it works. worked is false if it has not
 	// worked since the last call. nil: nothing is released.
 	Calm func(worked bool)
-	// Slots serves the runs of a machine that need slots of locks, until end is called. Clock returns the time since
+	// Runs serves the runs of a machine at the socket of the agent, until end is called. Clock returns the time since
 	// the boot. nil: no runs are served.
-	Slots func(ctx context.Context, m Machine, serve func(context.Context, io.ReadWriteCloser)) (end func(), err error)
+	Runs  func(ctx context.Context, m Machine, serve func(context.Context, io.ReadWriteCloser)) (end func(), err error)
 	Clock func() time.Duration
 	// Binary is the file of this binary; nil: it cannot be replaced.
 	Binary *Binary

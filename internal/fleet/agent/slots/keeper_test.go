@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/agentsocket"
 	"fettle.dev/fettle/internal/executor/slots"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/coordination"
@@ -163,7 +164,7 @@ func (x *target) run() run {
 		mu.Lock()
 		defer mu.Unlock()
 		if x.keeper == nil || dead {
-			return nil, slots.ErrNoAgent
+			return nil, agentsocket.ErrNoAgent
 		}
 		r1, w1 := io.Pipe()
 		r2, w2 := io.Pipe()
@@ -269,7 +270,7 @@ func TestRefusals(t *testing.T) {
 	web1.away.Store(true)
 	refused(web1, "a", "no hub answers")
 	web1.stop()
-	refused(web1, "a", slots.ErrNoAgent.Error())
+	refused(web1, "a", agentsocket.ErrNoAgent.Error())
 }
 
 // TestKilledRun: the slots of a run that was killed stay taken while the run is unfinished. The agent does not renew

@@ -2,12 +2,14 @@ package waits
 
 import (
 	"context"
-	"path/filepath"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/agentsocket"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/probe"
@@ -15,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/verb/check"
 )
 
-// TestStepsOfHosts: steps of three hosts wait for each other, with the sockets of agents and several hubs.
+// TestStepsOfHosts: steps of three hosts wait for each other, with agents and several hubs.
 func TestStepsOfHosts(t *testing.T) {
 	s := newSite(t)
 	hubs := []*Waits{s.hub(), s.hub(), s.hub()}
@@ -25,7 +27,7 @@ func TestStepsOfHosts(t *testing.T) {
 		if ds.HasErrors() {
 			t.Fatal(ds)
 		}
-		return check.Wait(ctx, mem.New(mem.Options{}), probe.Net{Agent: sockets(t, hubs, i)}, list[0], time.Hour)
+		return check.Wait(ctx, mem.New(mem.Options{}), probe.Net{Hubs: runsOf(t, hubs, i)}, list[0], time.Hour)
 	}
 	if err := run(t.Context(), 3, "barrier=schema timeout=1s"); err == nil ||
 		!strings.Contains(err.Error(), "not a member") {
@@ -60,17 +62,19 @@ func TestStepsOfHosts(t *testing.T) {
 	}
 }
 
-// sockets serves the runs of a host until the test ends, each request at another hub.
-func sockets(t *testing.T, hubs []*Waits, i int) string {
-	t.Helper()
-	socket, n := filepath.Join(t.TempDir(), "agent.sock"), i
-	end, err := probe.ServeAgent(t.Context(), socket, func(ctx context.Context, request []byte) ([]byte, error) {
-		n++ // one request at a time
-		return hubs[n%len(hubs)].OnWait(ctx, bustest.ID(i), request)
-	})
-	if err != nil {
-		t.Error(err)
+// runsOf returns a function that asks the hubs for a run of a host, through an agent. Each request reaches another hub.
+func runsOf(t *testing.T, hubs []*Waits, i int) func(context.Context, []byte) ([]byte, error) {
+	n := i
+	agent := agentsocket.Server{agentsocket.Waits: agentsocket.Answering(
+		func(ctx context.Context, request []byte) ([]byte, error) {
+			n++ // one request at a time
+			return hubs[n%len(hubs)].OnWait(ctx, bustest.ID(i), request)
+		})}
+	return func(ctx context.Context, request []byte) ([]byte, error) {
+		return agentsocket.Ask(ctx, func(context.Context) (io.ReadWriteCloser, error) {
+			a, b := net.Pipe()
+			go agent.Serve(t.Context(), b)
+			return a, nil
+		}, agentsocket.Waits, request)
 	}
-	t.Cleanup(end)
-	return socket
 }

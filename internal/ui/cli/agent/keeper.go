@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
-	"path/filepath"
 
 	"fettle.dev/fettle/internal/fleet"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
 	"fettle.dev/fettle/internal/fleet/agent/service"
-	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/probe"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hostreboot"
 )
@@ -33,7 +28,7 @@ func keeper(s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member) (*s
 	}, closing, nil
 }
 
-// keepServices keeps certificates beside the agent, and reboots the host with a slot, until end is called.
+// keepServices keeps certificates beside the agent, serves runs, and reboots the host with a slot, until end is called.
 func keepServices(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member, link fleet.Link,
 	boot string, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
 	if s.App.Agent.Services == nil {
@@ -64,33 +59,8 @@ func keepServices(ctx context.Context, s *cli.Printer, m cli.Machine, files host
 	if err != nil {
 		return nil, nil, errors.Join(err, closing())
 	}
-	endWaits := serveWaits(ctx, m, k.Files, link, warn)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx, pokes) }()
-	return k.FetchRevocations, func() { endWaits(); endReboots(); cancel(); <-done; _ = closing() }, nil
-}
-
-// serveWaits passes requests of runs about barriers and signals to the hubs, until end is called. Without it, runs that
-// wait for a barrier or a signal fail after their timeouts.
-func serveWaits(ctx context.Context, m cli.Machine, files host.FS, link fleet.Link,
-	warn func(string)) (end func()) {
-	socket := "/" + probe.AgentSocket
-	err := smallfile.Directory(files, path.Dir(socket))
-	if err == nil {
-		err = files.Remove(socket) // of an agent that was killed
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		warn("cannot serve runs that wait for other hosts: " + err.Error())
-		return func() {}
-	}
-	end, err = probe.ServeAgent(ctx, filepath.Join("/", m.Root, socket),
-		func(ctx context.Context, request []byte) ([]byte, error) {
-			return link.Ask(ctx, fleet.MessageWait, request)
-		})
-	if err != nil {
-		warn(err.Error())
-		return func() {}
-	}
-	return end
+	return k.FetchRevocations, func() { endReboots(); cancel(); <-done; _ = closing() }, nil
 }

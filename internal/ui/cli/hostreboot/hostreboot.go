@@ -1,5 +1,5 @@
-// Package hostreboot connects the parts of an agent that hold slots of locks, for reboots and for runs, with the
-// executor of this host.
+// Package hostreboot connects parts of an agent with the executor of this host. They serve runs, and hold slots of
+// locks for runs and reboots.
 //
 //	end, err := hostreboot.Keep(ctx, s, m, files, hostreboot.Agent{Dir: dir, Boot: boot, Link: link, Warn: a.Warn})
 package hostreboot
@@ -26,7 +26,7 @@ type Agent struct {
 	Warn      func(text string)
 }
 
-// Keep runs the part of the agent that reboots this host with a slot of a lock, until end is called.
+// Keep serves the runs of this host, until end is called. It also reboots this host with a slot of a lock.
 func Keep(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, a Agent) (end func(), err error) {
 	if s.App.Agent.Services == nil {
 		return func() {}, nil
@@ -43,7 +43,7 @@ func Keep(ctx context.Context, s *cli.Printer, m cli.Machine, files host.FS, a A
 		return askReboot(ctx, a.Link, runs, r)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	endRuns := serveRuns(ctx, s, m, root, runs)
+	endRuns := serveRuns(ctx, s, m, root, a.Link, runs)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
 	return func() { cancel(); endRuns(); <-done; _ = closing() }, nil

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	socket "fettle.dev/fettle/internal/executor/slots"
+	"fettle.dev/fettle/internal/executor/agentsocket"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/reboot"
 	"fettle.dev/fettle/internal/fleet/agent/slots"
@@ -32,17 +32,25 @@ func keeperOfRuns(h agentHost, link fleet.Link, warn func(string), reboots *rebo
 		}}
 }
 
-// serveRuns serves runs of this host, until end is called.
-func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS, k *slots.Keeper) (end func()) {
-	if s.App.Agent.Slots == nil {
+// serveRuns serves runs of this host, until end is called. Without it, runs get no slots of locks, and runs that wait
+// for a barrier or a signal fail after their timeouts.
+func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS, link fleet.Link,
+	k *slots.Keeper) (end func()) {
+	if s.App.Agent.Runs == nil {
 		return func() {}
 	}
-	endServe, err := func() {}, smallfile.Directory(root, socket.Directory)
-	if err == nil {
-		endServe, err = s.App.Agent.Slots(ctx, m, k.Serve)
+	topics := agentsocket.Server{
+		agentsocket.Slots: agentsocket.Conversation(k.Serve),
+		agentsocket.Waits: agentsocket.Answering(func(ctx context.Context, request []byte) ([]byte, error) {
+			return link.Ask(ctx, fleet.MessageWait, request)
+		}),
 	}
-	if err != nil { // the agent applies states without a lock nevertheless
-		k.Warn("runs of this host get no slots of locks: " + err.Error())
+	endServe, err := func() {}, smallfile.Directory(root, agentsocket.Directory)
+	if err == nil {
+		endServe, err = s.App.Agent.Runs(ctx, m, topics.Serve)
+	}
+	if err != nil { // the agent applies other states nevertheless
+		k.Warn("runs of this host get no slots of locks, and cannot wait for other hosts: " + err.Error())
 		endServe = func() {}
 	}
 	done := make(chan struct{})
