@@ -60,7 +60,8 @@ func newRecipe(release Release) recipe {
 		pool: []string{
 			"ca-certificates", "openssh-client", "openssh-server", "openssh-sftp-server", "openssl",
 			"tzdata", // for hosts that have lost them
-			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "libarchive-tools", "libcap2-bin", "locales", "logrotate",
+			"cron", "csh", "curl", "etcd-client", "etcd-server", "fish", "git", "jq", "kmod", "libarchive-tools",
+			"libcap2-bin", "locales", "logrotate",
 			"msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
 			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
