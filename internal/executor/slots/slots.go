@@ -30,7 +30,10 @@ type Request struct {
 	// Acquire are the names of locks. Wait limits the time for all slots.
 	Acquire []string      `json:"acquire,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Release bool          `json:"release,omitempty"`
+	// Held are the tokens of slots that the run already has: another process of the agent granted them. If the agent
+	// cannot renew their leases, it does not release them.
+	Held    map[string]uint64 `json:"held,omitempty"`
+	Release bool              `json:"release,omitempty"`
 }
 
 // Answer is an answer of the agent. One field is set, Until also with Granted.
@@ -64,7 +67,7 @@ const (
 
 // Acquire implements executor.Locks.
 func (c *Client) Acquire(ctx context.Context, names []string, show func(string)) (executor.Slots, error) {
-	conn, first, err := c.acquire(ctx, names, executor.LockWait, show)
+	conn, first, err := c.acquire(ctx, Request{Acquire: names, Wait: executor.LockWait}, show)
 	if err != nil {
 		next := "Try again later, or run without the locks: --without-locks"
 		if errors.Is(err, agentsocket.ErrNoAgent) {
@@ -84,8 +87,7 @@ func (c *Client) Acquire(ctx context.Context, names []string, show func(string))
 }
 
 // acquire sends a request, and returns the connection after the grant.
-func (c *Client) acquire(ctx context.Context, names []string, wait time.Duration,
-	show func(string)) (*connection, Answer, error) {
+func (c *Client) acquire(ctx context.Context, r Request, show func(string)) (*connection, Answer, error) {
 	rw, err := c.Dial(ctx)
 	if err != nil {
 		return nil, Answer{}, err
@@ -93,7 +95,7 @@ func (c *Client) acquire(ctx context.Context, names []string, wait time.Duration
 	conn := &connection{ReadWriteCloser: rw, in: json.NewDecoder(rw)}
 	stop := context.AfterFunc(ctx, func() { _ = rw.Close() })
 	defer stop()
-	told, err := "", conn.send(Request{Acquire: names, Wait: wait})
+	told, err := "", conn.send(r)
 	for err == nil {
 		var a Answer
 		switch err = conn.in.Decode(&a); {
@@ -233,7 +235,7 @@ func (h *held) note() {
 
 // again connects to the agent again. It returns nil if the agent does not grant the slots.
 func (h *held) again(ctx context.Context) *connection {
-	conn, a, err := h.client.acquire(ctx, h.names, 0, func(string) {})
+	conn, a, err := h.client.acquire(ctx, Request{Acquire: h.names, Held: h.tokens}, func(string) {})
 	if err != nil {
 		return nil
 	}

@@ -88,8 +88,10 @@ type target struct {
 	state    *mem.Host
 	away     atomic.Bool // no hub answers
 	lost     atomic.Bool // answers are lost
+	refuse   atomic.Bool // the hub cannot grant slots now
 	busy     atomic.Bool // a run is unfinished
 	reserved atomic.Bool
+	asked    atomic.Int64 // number of requests, also without an answer
 	mu       sync.Mutex
 	keeper   *Keeper // nil: the agent is dead
 	ctx      context.Context
@@ -114,7 +116,8 @@ func (x *target) start() {
 		Busy:     func(context.Context) (bool, error) { return x.busy.Load(), nil },
 		Reserved: func(string) bool { return x.reserved.Load() },
 		Ask: func(_ context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
-			if x.away.Load() {
+			x.asked.Add(1)
+			if x.away.Load() || x.refuse.Load() && r.Action == fleet.SlotAcquire {
 				return fleet.SlotAnswer{}, fleet.ErrNoHub
 			}
 			a, err := x.hub.ask(x.name, r)
@@ -288,27 +291,6 @@ func TestKilledRun(t *testing.T) {
 		t.Fatalf("the owner is %q", h.owners("a"))
 	}
 	web1.busy.Store(false)
-	await(t, "the slot is free", func() bool { return h.owners("a") == "" })
-}
-
-// TestKilledAgent: a run continues with its slots after the agent was started again.
-func TestKilledAgent(t *testing.T) {
-	h := newHub("", 1, "a")
-	web1 := newTarget(t, h, "web1")
-	web1.busy.Store(true)
-	s := web1.run().acquire(t, "a")
-	web1.stop()
-	h.now.Add(30_000)
-	web1.start()
-	end := func() int64 { h.mu.Lock(); defer h.mu.Unlock(); return h.locks["a"].Holders[0].Renewed }
-	await(t, "the next process of the agent renews the lease", func() bool { return end() == h.now.Load() })
-	select {
-	case <-s.Lost():
-		t.Error("the run is stopped")
-	default:
-	}
-	web1.busy.Store(false)
-	s.Release()
 	await(t, "the slot is free", func() bool { return h.owners("a") == "" })
 }
 

@@ -40,7 +40,12 @@ func (k *Keeper) Serve(ctx context.Context, conn io.ReadWriteCloser) {
 	}
 	defer k.end()
 	names := slices.Compact(slices.Sorted(slices.Values(first.Acquire)))
-	got, err := s.wait(ctx, names, first.Wait)
+	got, err := grants{tokens: first.Held}, error(nil)
+	if len(first.Held) > 0 {
+		got, err = s.k.takeOver(ctx, names, got)
+	} else {
+		got, err = s.wait(ctx, names, first.Wait)
+	}
 	if err != nil {
 		s.answer(slots.Answer{Error: err.Error()})
 		return
@@ -153,6 +158,19 @@ func (s *session) hold(ctx context.Context, names []string, got grants) {
 			s.answer(slots.Answer{Granted: got.tokens, Until: got.until()})
 		}
 	}
+}
+
+// takeOver renews the leases of a run that got its slots from another process of the agent. After an error, the slots
+// stay as they are: the run still works, until its leases are about to end.
+func (k *Keeper) takeOver(ctx context.Context, names []string, held grants) (grants, error) {
+	got, lost := k.renew(ctx, names, held)
+	if lost == "" && got.began == 0 {
+		lost = "no hub answers"
+	}
+	if lost != "" {
+		return held, errors.New(lost)
+	}
+	return got, nil
 }
 
 // renew renews the leases. Without an answer, it returns the grants unchanged. lost is the reason for which the slots
