@@ -165,7 +165,7 @@ func (m *made) like(c incremental.Shared, o *outcome) (step.List, bool) {
 				return nil, false
 			}
 			s.Source = node.Source
-			list[m.at[i]] = s
+			list[m.at[i]] = m.b.locked(s, []int{n})
 		}
 	}
 	return list, true

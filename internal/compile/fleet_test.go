@@ -120,6 +120,39 @@ exec "tell" {
   command = ["echo", var.own]
   lazy    = true
 }`,
+		"content of its own with a lock": `lock "l" {}
+file "/etc/x" {
+  content = var.own
+  lock    = "l"
+}`,
+		"a lock of its own": `lock "a" {}
+lock "b" {}
+lock "c" {}
+file "/etc/x" {
+  content = "x"
+  lock    = var.own
+}`,
+		"content and a lock of its own": `lock "a" {}
+lock "b" {}
+file "/etc/x" {
+  content = var.own
+  lock    = var.own == "c" ? null : var.own
+}`,
+		"content of its own in a block with a lock": `lock "l" {}
+block "b" {
+  lock = "l"
+  file "/etc/x" { content = var.own }
+}`,
+		"an action with a lock of its own": `lock "a" {}
+file "/etc/x" {
+  content = var.own
+  notify  = [exec.tell.run]
+}
+exec "tell" {
+  command = ["true"]
+  lazy    = true
+  lock    = var.own == "a" ? ["a"] : []
+}`,
 		"a step too long": `file_line "x" {
   path = "/etc/hosts"
   line = var.own == "b" ? repeat("x", 100000) : "short"
