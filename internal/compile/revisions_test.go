@@ -77,6 +77,7 @@ func (g *revisionsWorld) extras(name string) string {
 		"lookup \"day\" { url = \"https://example.org/day\" }\nfile \"/srv-" + name +
 			`/day" { content = "${lookup.day} ${target.name}" }`,
 		`directory "/srv-` + name + `/locked" { lock = "l" }`,
+		`file "/srv-` + name + `/safe" {` + "\n  content = \"${var.own} ${target.name}\"\n  lock = \"l\"\n}",
 		`directory "/srv-` + name + `/also" { lock = target.name == "t0" ? ["l"] : [] }`,
 		`file "/srv-` + name + `/set" { content = "${join(",", fileset(".", "**"))} ${var.own}" }`,
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/image"
@@ -34,11 +35,14 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	case same && m.rearranged(s):
 		m.rearrange(c)
 		return
-	case same && applied && e.Step.Same(c.Step):
+	case same && applied && e.Step.Same(c.Step) && slices.Equal(e.Step.Locks(), c.Step.Locks()):
 		m.p.Unchanged++
 		return
 	case same:
 		c.Action, c.Why = Adopt, "already in sync"
+		if applied && e.Step.Same(c.Step) {
+			c.Why = "only its locks change" // the removal of the step needs the locks of the applied step
+		}
 		if !applied {
 			c.Note = keptMetadata(s)
 		}

@@ -16,7 +16,7 @@ type Change struct {
 	New  *Step
 }
 
-// Diff compares two lists by address. Steps are equal if their canonical text is equal. The digest
+// Diff compares two lists by address. Steps are equal if their canonical text is equal, with their locks. The digest
 // of content counts, but neither the path that it was read from nor the position in the list. The
 // n-th occurrence of an ACT is compared with its n-th occurrence in the other list.
 //
@@ -37,7 +37,7 @@ func diffWhole(old, new List) []Change {
 		switch {
 		case !was:
 			out = append(out, Change{Addr: after.keys[i].addr, New: &new[i]})
-		case !old[j].Same(new[i]):
+		case old[j].String() != new[i].String():
 			out = append(out, Change{Addr: after.keys[i].addr, Old: &old[j], New: &new[i]})
 		}
 	}
@@ -48,11 +48,11 @@ func diffWhole(old, new List) []Change {
 // these are most of the lists. The difference of the rest is the same: an end is removed only if
 // its repeated addresses occur equally often in both remaining lists.
 func narrowed(old, new List) (List, List) {
-	for len(old) > 0 && len(new) > 0 && old[0].Same(new[0]) {
+	for len(old) > 0 && len(new) > 0 && old[0].String() == new[0].String() {
 		old, new = old[1:], new[1:]
 	}
 	a, b := len(old), len(new)
-	for a > 0 && b > 0 && old[a-1].Same(new[b-1]) {
+	for a > 0 && b > 0 && old[a-1].String() == new[b-1].String() {
 		a, b = a-1, b-1
 	}
 	more := map[addr.Addr]int{} // by address: how much more often it occurs in the middle of old

@@ -180,3 +180,23 @@ func TestLeaseIsLost(t *testing.T) {
 		t.Errorf("the requests are %q", got)
 	}
 }
+
+// TestRenamedLock: a run that changes only the locks of applied steps needs no slot. Later runs need the locks of the
+// last list, also for steps that they remove.
+func TestRenamedLock(t *testing.T) {
+	s := &slotsOfTest{}
+	w := lockWorld(t, s)
+	for _, c := range []struct{ list, want string }{
+		{"MKDIR /m/d lock=old\nMKDIR /m/free\nMKDIR /m/e lock=gone\n", "acquire gone,old; release"},
+		{"MKDIR /m/d lock=new\nMKDIR /m/free lock=added\nMKDIR /m/e\n", ""},
+		{"", "acquire added,new; release"},
+	} {
+		s.log = nil
+		if _, err := w.x.Apply(t.Context(), request(t, c.list), nil, executor.Options{}, nil); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(s.log, "; "); got != c.want {
+			t.Errorf("the list %q requested %q, want %q", c.list, got, c.want)
+		}
+	}
+}
