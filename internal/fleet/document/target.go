@@ -105,6 +105,8 @@ type TargetDetail struct {
 	// assigned.
 	Modules []ModuleOnTarget  `json:"modules"`
 	Facts   map[string]string `json:"facts,omitempty"`
+	// Checks are the newest results of the checks of scopes that the target tests, sorted by scope and check.
+	Checks []fleet.CheckResult `json:"checks,omitempty"`
 	// Ahead is the difference to the hub's clock; 0 if it is small enough.
 	Ahead  int64               `json:"clock_ahead_ns,omitempty"`
 	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository

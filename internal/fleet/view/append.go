@@ -130,6 +130,9 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target,
 		int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen,
 		s.Run, s.Changed, s.Error, words[1], lacks, words[2])
+	if err == nil {
+		err = t.checks(target, s.Checks)
+	}
 	if err != nil {
 		return err
 	}

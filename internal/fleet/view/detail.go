@@ -43,8 +43,11 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, v.unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n, moduleOnTarget{silent: v.unresponsiveSince(d.Target, now),
-		cloned: d.Target.State == document.Cloned})
+	on := moduleOnTarget{silent: v.unresponsiveSince(d.Target, now), cloned: d.Target.State == document.Cloned}
+	if d.Modules, err = v.modulesOn(ctx, n, on); err != nil {
+		return d, err
+	}
+	d.Checks, err = checksOn(ctx, v, n, d.Target.ID, on)
 	return d, err
 }
 

@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 11
+const version = 12
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -17,6 +17,8 @@ const version = 11
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
 // quarters of the file.
+//
+// checks contains the newest results of checks of scopes, of the targets that test any.
 const schema = `
     CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
     CREATE TABLE position (seq INTEGER NOT NULL, mark BLOB NOT NULL);
@@ -30,6 +32,10 @@ const schema = `
     CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL, zone INTEGER NOT NULL);
     CREATE TABLE modules (target INTEGER PRIMARY KEY, rows BLOB NOT NULL);
     CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
+    CREATE TABLE checks (target INTEGER NOT NULL, scope INTEGER NOT NULL, name INTEGER NOT NULL,
+        digest INTEGER NOT NULL, outcome INTEGER NOT NULL, since INTEGER NOT NULL, text TEXT NOT NULL,
+        PRIMARY KEY (target, scope, name)) WITHOUT ROWID;
+    CREATE INDEX checks_by_scope ON checks (scope);
     CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, duration INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
     CREATE TABLE sets (module INTEGER NOT NULL, about INTEGER NOT NULL, PRIMARY KEY (module, about)) WITHOUT ROWID;
     CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
@@ -38,4 +44,4 @@ const schema = `
 // tables are the tables that are emptied when the model is created again. position is reset
 // instead.
 var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums",
-	"events", "sets"}
+	"checks", "events", "sets"}

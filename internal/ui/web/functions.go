@@ -45,7 +45,7 @@ func signOf(line string) string {
 // mark returns a character for a state, so that states differ without their colours.
 func mark(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "completed", "passed", "acknowledged", "active", "succeeded", "done":
+	case "ready", "ok", "completed", "passed", "acknowledged", "active", "succeeded", "done":
 		return "●"
 	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
 		return "✖"
@@ -65,7 +65,7 @@ func mark(state any) string {
 // kindOf returns the class of a state: good, bad, warn, busy or off.
 func kindOf(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "completed", "passed", "acknowledged", "succeeded", "done":
+	case "ready", "ok", "completed", "passed", "acknowledged", "succeeded", "done":
 		return "good"
 	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
 		return "bad"

@@ -83,6 +83,9 @@ func showAgent(s *cli.Printer, d agentDoc) {
 		rows = append(rows, []string{m.Module, string(m.State), hubclient.Short(m.Commit), s.Moment(m.Since), why})
 	}
 	s.Style().Table(s.App.Stdout, []string{"MODULE", "STATE", "COMMIT", "SINCE", "REASON"}, rows)
+	if len(d.Status.Checks) > 0 {
+		hubclient.ShowChecks(s, d.Status.Checks)
+	}
 	if d.Unsent > 1 {
 		s.Printf("%s\n", fmt.Sprintf("%d reports wait for a hub", d.Unsent))
 	}

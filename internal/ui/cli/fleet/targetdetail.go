@@ -47,12 +47,19 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		{Name: "agent", Value: t.Version},
 		{Name: "facts", Value: strings.ReplaceAll(labelText(d.Facts), ",", "\n")},
 	})
-	if len(d.Modules) == 0 {
-		return
+	if len(d.Modules) > 0 {
+		s.Printf("\n")
+		showTargetModules(s, d.Modules)
 	}
-	s.Printf("\n")
+	if len(d.Checks) > 0 {
+		s.Printf("\n")
+		hubclient.ShowChecks(s, d.Checks)
+	}
+}
+
+func showTargetModules(s *cli.Printer, modules []document.ModuleOnTarget) {
 	rows := [][]string{}
-	for _, m := range d.Modules {
+	for _, m := range modules {
 		assigned := "-"
 		if m.Assigned != nil {
 			assigned = hubclient.Short(m.Assigned.Commit)
