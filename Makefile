@@ -70,7 +70,7 @@ plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 	./internal/compile ./internal/plan ./internal/step ./internal/fleetdiff ./internal/catalog ./internal/kind/... \
 	./internal/lang/syntax ./internal/lang/functions ./internal/lang/source ./internal/lang/query ./internal/lang/eval \
 	./internal/lang/incremental ./internal/lang/front/... \
-	./internal/graph ./internal/ui/listgraph ./internal/image ./internal/debver ./internal/semver ./internal/window ./internal/fleet/assign ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone ./internal/fleet/coordination/... \
+	./internal/graph ./internal/ui/listgraph ./internal/image ./internal/debver ./internal/semver ./internal/window ./internal/fleet/assign ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone ./internal/fleet/coordination/... ./internal/fleet/scope \
 	./internal/fleet/agent/machine
 
 # Packages with tests that run as a sample.
@@ -141,7 +141,8 @@ mutants:
 # The packages that decide whom a fleet believes, what a host may lose, and how many hosts a change reaches.
 guards = internal/fleet/access internal/fleet/pki internal/fleet/assign internal/fleet/agent/machine \
 	internal/fleet/content internal/fleet/hub/api internal/fleet/rollout internal/fleet/hub/rollouts \
-	internal/fleet/coordination internal/fleet/coordination/barrier internal/fleet/coordination/signal
+	internal/fleet/coordination internal/fleet/coordination/barrier internal/fleet/coordination/signal \
+	internal/fleet/coordination/task internal/fleet/scope
 
 # As root on Debian it installs cfengine3, puppet and ansible-core when they are
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"

@@ -1,0 +1,394 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// EventKind selects the fields of an event that count.
+type EventKind string
+
+// Kinds of events.
+const (
+	Define   EventKind = "define"   // the repository declares the task, or other values of it
+	Undefine EventKind = "undefine" // the repository no longer declares it
+	Begin    EventKind = "begin"    // a target was chosen, and the conditions for the begin hold
+	Accept   EventKind = "accept"   // the target accepted the attempt
+	End      EventKind = "end"      // the target sent the result of an attempt
+	Tick     EventKind = "tick"     // time has passed
+	Retry    EventKind = "retry"    // a user wants another attempt
+	Resolve  EventKind = "resolve"  // a user knows the result
+)
+
+// Event is an input of Decide.
+type Event struct {
+	Kind        EventKind
+	Scope, Task string     // of Define
+	Definition  Definition // of Define
+	// Restored is the time at which the fleet was restored from a backup, of Define; 0 means never. Missing means that
+	// a state without instances may be lost since then.
+	Restored     int64
+	Missing      bool
+	Target, Name string        // of Begin
+	Limit        time.Duration // of Begin: the time within which the target must begin
+	Fence        uint64        // of Accept and End
+	// Outcome and Text are the result of End. Outcome "" means that it is unknown: the attempt was interrupted.
+	Outcome fleet.TaskOutcome
+	Text    string // of End; of Retry and Resolve the reason
+	By      string // the user of Retry and Resolve
+	Done    bool   // of Resolve
+}
+
+// ChangeKind names an effect, for the log of the fleet.
+type ChangeKind string
+
+// Kinds of changes.
+const (
+	Defined   ChangeKind = "defined" // with an instance that is waiting, or known from earlier
+	Removed   ChangeKind = "removed"
+	Begun     ChangeKind = "begun"
+	Accepted  ChangeKind = "accepted"
+	Succeeded ChangeKind = "done"
+	Fails     ChangeKind = "failed"     // without another attempt
+	FailsOnce ChangeKind = "will_retry" // and is tried again
+	Refused   ChangeKind = "refused"
+	IsUnknown ChangeKind = "unknown"
+	Asks      ChangeKind = "asks" // a user must decide
+	Retried   ChangeKind = "retried"
+	Resolved  ChangeKind = "resolved"
+	Late      ChangeKind = "late" // a result of a lost attempt
+)
+
+// Change is an effect of an event.
+type Change struct {
+	Kind    ChangeKind
+	Attempt *Attempt // that it concerns
+	Text    string
+}
+
+// Refusal is the cause of an answer without success; "" means success.
+type Refusal string
+
+// Causes of refusals.
+const (
+	NotDue   Refusal = "not_due"   // no attempt can begin now
+	IsOpen   Refusal = "open"      // an attempt is open
+	NoResult Refusal = "no_result" // there is nothing that a user can decide
+	NoTask   Refusal = "no_task"   // the repository does not declare the task
+	Stale    Refusal = "stale"     // no attempt has the fence
+)
+
+// Answer is the result of an event.
+type Answer struct {
+	Refused Refusal
+	Attempt *Attempt // of Begin
+	Changes []Change
+}
+
+// Decide returns the state after an event, and the answer. now is in ms since 1970.
+func Decide(s State, e Event, now int64) (State, Answer) {
+	d := decision{State: s, now: now}
+	d.Instances, d.Attempts = slices.Clone(s.Instances), slices.Clone(s.Attempts)
+	if s.Open != nil {
+		open := *s.Open
+		d.Open = &open
+	}
+	switch e.Kind {
+	case Define:
+		d.define(e)
+	case Undefine:
+		if !d.Undeclared {
+			d.Undeclared, d.Removed = true, now
+			d.change(Removed, nil, "")
+		}
+	case Begin:
+		d.begin(e)
+	case Accept:
+		d.accept(e)
+	case End:
+		d.end(e)
+	case Tick:
+		if d.Open != nil && now >= d.Open.Deadline {
+			d.finish("", "the target sent no result in time")
+		}
+	case Retry, Resolve:
+		d.user(e)
+	}
+	return d.State, d.answer
+}
+
+// decision is a state on its way to the next one.
+type decision struct {
+	State
+	now    int64
+	answer Answer
+}
+
+func (d *decision) change(k ChangeKind, a *Attempt, text string) {
+	if a != nil {
+		is := *a
+		a = &is
+	}
+	d.answer.Changes = append(d.answer.Changes, Change{k, a, text})
+}
+
+// instance returns the instance of a content, which is created if it does not exist.
+func (d *decision) instance(digest string) *Instance {
+	i := d.find(digest)
+	if i < 0 {
+		d.Instances = append(d.Instances, Instance{Digest: digest, Phase: Waiting, Since: d.now})
+		d.Instances = d.Instances[max(0, len(d.Instances)-MaxInstances):]
+		i = len(d.Instances) - 1
+	}
+	return &d.Instances[i]
+}
+
+// set sets the phase of an instance.
+func (d *decision) set(i *Instance, p Phase, text string) {
+	i.Phase, i.Since, i.Text, i.By, i.Ask = p, d.now, text, "", false
+}
+
+func (d *decision) define(e Event) {
+	want, created, i := e.Definition, d.Instances == nil, d.find(e.Definition.Digest)
+	changed := d.Definition != want || d.Undeclared || d.Scope != e.Scope || d.Task != e.Task
+	d.Scope, d.Task, d.Definition, d.Undeclared, d.Removed = e.Scope, e.Task, want, false, 0
+	if created && !e.Missing {
+		d.Restored = e.Restored
+	}
+	is := *d.instance(want.Digest)
+	if changed {
+		d.Instances = append(slices.DeleteFunc(d.Instances, func(i Instance) bool { return i.Digest == want.Digest }), is)
+		text := ""
+		if i >= 0 {
+			text = string(is.Phase)
+		}
+		d.change(Defined, nil, text)
+		if is.Phase == Unknown {
+			d.decideUnknown(d.instance(want.Digest), nil, is.Text)
+		}
+	}
+	if e.Restored > d.Restored {
+		d.Restored = e.Restored
+		d.restore()
+	}
+}
+
+// restore makes all undecided instances unknown, because attempts after the backup are missing.
+func (d *decision) restore() {
+	const text = "the fleet was restored from a backup, so an attempt can be missing"
+	for i := range d.Instances {
+		is := &d.Instances[i]
+		if is.Phase == Waiting && (d.Open == nil || d.Open.Digest != is.Digest) {
+			d.lost(is, nil, text)
+		}
+	}
+	if d.Open != nil {
+		d.finish("", text)
+	}
+}
+
+func (d *decision) begin(e Event) {
+	due, _, verifyOnly := d.Due(d.now, true)
+	switch {
+	case d.Undeclared || d.Digest == "":
+		d.answer.Refused = NoTask
+	case d.Open != nil:
+		d.answer.Refused = IsOpen
+	case !due:
+		d.answer.Refused = NotDue
+	}
+	if d.answer.Refused != "" {
+		return
+	}
+	d.Fence = max(d.Fence+1, uint64(max(d.now, 0)))
+	expires := d.now + e.Limit.Milliseconds()
+	d.Open = &Attempt{Fence: d.Fence, Digest: d.Digest, Target: e.Target, Name: e.Name, VerifyOnly: verifyOnly,
+		Begun: d.now, Expires: expires, Deadline: expires + (d.Timeout + Reserve).Milliseconds()}
+	is := *d.Open
+	d.answer.Attempt = &is
+	d.change(Begun, d.Open, "")
+}
+
+func (d *decision) accept(e Event) {
+	switch a := d.Open; {
+	case a == nil || a.Fence != e.Fence:
+		d.answer.Refused = Stale
+	case !a.Accepted:
+		a.Accepted = true
+		d.change(Accepted, a, "")
+	}
+}
+
+// end applies the result of an attempt.
+func (d *decision) end(e Event) {
+	if d.Open != nil && d.Open.Fence == e.Fence {
+		d.finish(e.Outcome, e.Text)
+		return
+	}
+	i := slices.IndexFunc(d.Attempts, func(a Attempt) bool { return a.Fence == e.Fence })
+	if i < 0 {
+		d.answer.Refused = Stale
+		return
+	}
+	if d.Attempts[i].Outcome == "" && e.Outcome != "" {
+		d.late(&d.Attempts[i], e)
+	}
+}
+
+// finish ends the open attempt.
+func (d *decision) finish(outcome fleet.TaskOutcome, text string) {
+	a := *d.Open
+	d.Open = nil
+	a.Ended, a.Outcome, a.Text = d.now, outcome, clip(text)
+	d.Attempts = append(d.Attempts, a)
+	if len(d.Attempts) > MaxAttempts { // a late result needs its attempt, so refused ones are removed first
+		refused := func(a Attempt) bool { return a.Outcome == fleet.TaskRefused }
+		i := max(0, slices.IndexFunc(d.Attempts, refused))
+		d.Attempts = slices.Delete(d.Attempts, i, i+1)
+	}
+	i := d.instance(a.Digest)
+	if i.Phase == Done { // a late success of an earlier attempt
+		d.change(Succeeded, &a, "an earlier attempt succeeded")
+		return
+	}
+	d.apply(i, &a)
+}
+
+// clip limits the size of a text.
+func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), MaxText)], "") }
+
+// late applies the result of an attempt that was lost. The instance changes only if it is still undecided, or if the
+// attempt succeeded.
+func (d *decision) late(a *Attempt, e Event) {
+	a.Outcome, a.Text, a.Ended = e.Outcome, clip(e.Text), d.now
+	d.change(Late, a, a.Text)
+	i := d.instance(a.Digest)
+	success := a.Outcome == fleet.TaskDone || a.Outcome == fleet.TaskVerified
+	newest := d.newest(a.Digest)
+	switch {
+	case success && i.Phase != Done:
+		d.apply(i, a)
+	case i.Phase == Unknown && newest == a.Fence && d.Open == nil:
+		d.apply(i, a)
+	}
+}
+
+// newest returns the fence of the newest attempt of a content that was not only a verification.
+func (d *decision) newest(digest string) (fence uint64) {
+	for _, a := range d.Attempts {
+		if a.Digest == digest && !a.VerifyOnly {
+			fence = max(fence, a.Fence)
+		}
+	}
+	return fence
+}
+
+// apply applies the outcome of an attempt to its instance.
+func (d *decision) apply(i *Instance, a *Attempt) {
+	tries, refusals := i.Tries, i.Refusals
+	i.Refusals, i.NotBefore = 0, 0
+	switch a.Outcome {
+	case fleet.TaskDone, fleet.TaskVerified:
+		i.Tries, i.Lost = 0, 0
+		d.set(i, Done, a.Text)
+		d.change(Succeeded, a, a.Text)
+	case fleet.TaskRefused:
+		i.Refusals = refusals + 1
+		i.NotBefore = d.now + min(FirstPause<<min(refusals, 10), LastPause).Milliseconds()
+		if !a.VerifyOnly && i.Phase != Waiting {
+			d.set(i, Waiting, "")
+		}
+		i.Text = a.Text
+		d.change(Refused, a, a.Text)
+	case fleet.TaskNotDone:
+		d.ask(i, a, "the condition of the task does not hold: "+a.Text)
+	case fleet.TaskFailed:
+		switch {
+		case a.VerifyOnly:
+			d.ask(i, a, "the condition of the task cannot be tested: "+a.Text)
+		case tries < d.retries(a.Digest):
+			i.Tries, i.Lost, i.NotBefore = tries+1, 0, d.now+d.RetryAfter.Milliseconds()
+			d.set(i, Waiting, a.Text)
+			d.change(FailsOnce, a, a.Text)
+		default:
+			i.Tries, i.Lost = tries+1, 0
+			d.set(i, Failed, a.Text)
+			d.change(Fails, a, a.Text)
+		}
+	default:
+		d.lost(i, a, a.Text)
+	}
+}
+
+// retries returns the number of retries of a content. Content that is no longer declared is not tried again.
+func (d *decision) retries(digest string) int {
+	if digest != d.Digest || d.Undeclared {
+		return 0
+	}
+	return d.Retries
+}
+
+// lost makes an instance unknown. a is nil if the attempt itself is not known.
+func (d *decision) lost(i *Instance, a *Attempt, text string) {
+	i.Lost++
+	d.set(i, Unknown, text)
+	d.change(IsUnknown, a, text)
+	d.decideUnknown(i, a, text)
+}
+
+// decideUnknown decides what follows for an instance whose result is unknown.
+func (d *decision) decideUnknown(i *Instance, a *Attempt, text string) {
+	declared := i.Digest == d.Digest
+	switch {
+	case i.Lost > MaxLost:
+		d.ask(i, a, fmt.Sprintf("%d attempts were lost in sequence: %s", i.Lost, text))
+	case declared && d.OnUnknown == Verify && d.Verifiable:
+		i.Ask, i.NotBefore = false, d.now+FirstPause.Milliseconds()
+	case declared && d.OnUnknown == RetryAgain:
+		d.set(i, Waiting, text)
+		i.NotBefore = d.now + max(d.RetryAfter, FirstPause).Milliseconds()
+	default:
+		d.ask(i, a, text)
+	}
+}
+
+// ask lets a user decide.
+func (d *decision) ask(i *Instance, a *Attempt, text string) {
+	d.set(i, Unknown, clip(text))
+	i.Ask = true
+	d.change(Asks, a, i.Text)
+}
+
+// user applies a decision of a user.
+func (d *decision) user(e Event) {
+	if d.Undeclared || d.Digest == "" {
+		d.answer.Refused = NoTask
+		return
+	}
+	i := d.instance(d.Digest)
+	switch {
+	case d.Open != nil:
+		d.answer.Refused = IsOpen
+	case i.Phase == Waiting && e.Kind == Retry:
+		if i.NotBefore > d.now { // do not wait for the pause
+			i.NotBefore, i.Refusals = 0, 0
+			d.change(Retried, nil, e.Text)
+		}
+	case i.Phase == Waiting || e.Kind == Resolve && i.Phase == Done:
+		d.answer.Refused = NoResult
+	case e.Kind == Retry:
+		*i = Instance{Digest: i.Digest, Phase: Waiting, Since: d.now, Text: e.Text, By: e.By}
+		d.change(Retried, nil, e.Text)
+	default:
+		phase := Failed
+		if e.Done {
+			phase = Done
+		}
+		*i = Instance{Digest: i.Digest, Phase: phase, Since: d.now, Text: e.Text, By: e.By}
+		d.change(Resolved, nil, e.Text)
+	}
+}

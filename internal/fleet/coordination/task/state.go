@@ -1,0 +1,152 @@
+package task
+
+import (
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Limits of a state.
+const (
+	MaxAttempts  = 20 // that have ended and are kept
+	MaxInstances = 50
+	MaxLost      = 5 // attempts in sequence with an unknown result, after which a user must decide
+	MaxText      = 500
+	// Reserve is the time after the longest duration of an attempt after which it is lost.
+	Reserve = time.Minute
+	// FirstPause and LastPause limit the time between two attempts after a refusal.
+	FirstPause = 10 * time.Second
+	LastPause  = 5 * time.Minute
+)
+
+// OnUnknown is the effect of an attempt whose result is unknown.
+type OnUnknown string
+
+// Effects. The zero value is Ask.
+const (
+	Verify     OnUnknown = "verify"
+	Ask        OnUnknown = "ask"
+	RetryAgain OnUnknown = "retry"
+)
+
+// Definition is the declared content of a task.
+type Definition struct {
+	Digest     string        `json:"digest"`
+	Retries    int           `json:"retries,omitempty"`
+	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
+	Timeout    time.Duration `json:"timeout_ns"`
+	OnUnknown  OnUnknown     `json:"on_unknown,omitempty"`
+	Verifiable bool          `json:"verifiable,omitempty"` // the task has a condition
+}
+
+// Phase is the state of an instance.
+type Phase string
+
+// Phases. Claimed and running instances have the open attempt.
+const (
+	Waiting Phase = "waiting"
+	Claimed Phase = "claimed"
+	Running Phase = "running"
+	Done    Phase = "done"
+	Failed  Phase = "failed"
+	Unknown Phase = "unknown"
+)
+
+// Instance is one content of the task.
+type Instance struct {
+	Digest string `json:"digest"`
+	// Phase is waiting, done, failed or unknown. State.Phase adds the open attempt.
+	Phase Phase `json:"phase"`
+	Since int64 `json:"since"` // of the phase
+	// Tries counts failed attempts, Refusals the refused and Lost the lost ones since the last other result.
+	Tries    int `json:"tries,omitempty"`
+	Refusals int `json:"refusals,omitempty"`
+	Lost     int `json:"lost,omitempty"`
+	// NotBefore is the earliest time of the next attempt.
+	NotBefore int64 `json:"not_before,omitempty"`
+	// Ask means that a user must decide about an unknown result.
+	Ask bool `json:"ask,omitempty"`
+	// Text is the reason of the phase, and By the user that caused it.
+	Text string `json:"text,omitempty"`
+	By   string `json:"by,omitempty"`
+}
+
+// Attempt is one attempt of the task.
+type Attempt struct {
+	Fence      uint64 `json:"fence"`
+	Digest     string `json:"digest"`
+	Target     string `json:"target"` // ID
+	Name       string `json:"name"`   // of the target, at that time
+	VerifyOnly bool   `json:"verify_only,omitempty"`
+	Begun      int64  `json:"begun"`
+	Expires    int64  `json:"expires"`  // must not begin later
+	Deadline   int64  `json:"deadline"` // lost without a result
+	Accepted   bool   `json:"accepted,omitempty"`
+	// Ended, Outcome and Text are of an attempt that has ended. Outcome "" is unknown.
+	Ended   int64             `json:"ended,omitempty"`
+	Outcome fleet.TaskOutcome `json:"outcome,omitempty"`
+	Text    string            `json:"text,omitempty"`
+}
+
+// State contains all that hubs remember of one task. Times are in ms since 1970. Decide does not modify it.
+type State struct {
+	Scope string `json:"scope"` // KIND/NAME
+	Task  string `json:"task"`
+	Definition
+	// Undeclared means that the repository no longer declares the task, since the time Removed.
+	Undeclared bool  `json:"undeclared,omitempty"`
+	Removed    int64 `json:"removed,omitempty"`
+	// Fence is the fence of the newest attempt.
+	Fence     uint64     `json:"fence"`
+	Open      *Attempt   `json:"open,omitempty"`
+	Instances []Instance `json:"instances"`          // the declared one is the last
+	Attempts  []Attempt  `json:"attempts,omitempty"` // that have ended, the newest last
+	// Restored is the time of the newest restoration of the fleet that the state knows.
+	Restored int64 `json:"restored,omitempty"`
+}
+
+// Instance returns the instance of the declared content.
+func (s State) Instance() Instance {
+	if i := s.find(s.Digest); i >= 0 {
+		return s.Instances[i]
+	}
+	return Instance{Digest: s.Digest, Phase: Waiting}
+}
+
+func (s State) find(digest string) int {
+	return slices.IndexFunc(s.Instances, func(i Instance) bool { return i.Digest == digest })
+}
+
+// Phase returns the state of the declared content.
+func (s State) Phase() Phase {
+	i, open := s.Instance(), s.Open
+	switch {
+	case open == nil || open.Digest != s.Digest || open.VerifyOnly:
+		return i.Phase
+	case open.Accepted:
+		return Running
+	}
+	return Claimed
+}
+
+// Due reports whether an attempt can begin, or the earliest time at which it can; 0 is never. verifyOnly means that the
+// attempt must only test the condition of the task. after tells whether the conditions for the begin hold.
+func (s State) Due(now int64, after bool) (due bool, at int64, verifyOnly bool) {
+	i := s.Instance()
+	switch {
+	case s.Undeclared || s.Open != nil || s.Digest == "":
+		return false, 0, false
+	case i.Phase == Waiting && after:
+	case i.Phase == Unknown && !i.Ask && s.OnUnknown == Verify && s.Verifiable:
+		verifyOnly = true
+	default:
+		return false, 0, false
+	}
+	return now >= i.NotBefore, i.NotBefore, verifyOnly
+}
+
+// Expired reports whether an undeclared task can be forgotten: it was removed keep ago, and has no open attempt.
+func (s State) Expired(now int64, keep time.Duration) bool {
+	return s.Undeclared && s.Open == nil && now >= s.Removed+keep.Milliseconds()
+}
