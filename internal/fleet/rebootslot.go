@@ -22,6 +22,9 @@ type RebootRequest struct {
 	// Token limits a RebootRelease to the slot with this token, so that a delayed request cannot release a later slot
 	// of the target; 0 means any.
 	Token uint64 `json:"token,omitempty"`
+	// Order is larger than the Order of all earlier requests of the target, also of those for runs. A RebootRelease
+	// that arrives after a later request for the slot has no effect; 0 means unknown.
+	Order uint64 `json:"order,omitempty"`
 }
 
 // RebootSlot is the answer to a RebootRequest.

@@ -23,6 +23,9 @@ type SlotRequest struct {
 	Lock   string     `json:"lock"`
 	// Token limits a SlotRelease to the slot with this token; 0 means any.
 	Token uint64 `json:"token,omitempty"`
+	// Order is larger than the Order of all earlier requests of the target. A SlotRelease that arrives after a later
+	// SlotAcquire has no effect; 0 means unknown.
+	Order uint64 `json:"order,omitempty"`
 }
 
 // SlotAnswer is the answer to a SlotRequest.

@@ -52,7 +52,8 @@ func (x *host) start() {
 		return
 	}
 	x.ctx, x.end = context.WithCancel(context.Background())
-	x.keeper = &slots.Keeper{State: x.disk, File: "/slots.json", Ask: x.askSlot, Clock: x.sinceBoot,
+	order := &slots.Sequence{State: x.disk, File: "/order.json", Now: time.Now}
+	x.keeper = &slots.Keeper{State: x.disk, File: "/slots.json", Ask: x.askSlot, Clock: x.sinceBoot, Order: order.Next,
 		Again: 10 * time.Second, Look: 5 * time.Second, Warn: func(string) {},
 		Busy:     func(context.Context) (bool, error) { return x.busy.Load(), nil },
 		Reserved: func(string) bool { return false }}

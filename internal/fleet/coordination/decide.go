@@ -26,6 +26,12 @@ type Event struct {
 	Owner      string     // of Acquire, Release and Leave; it must pass CheckOwner
 	Token      uint64     // of Release and Leave: only the slot with this token; 0 means any
 	Working    bool       // of Leave: the owner may still work, until its lease ends
+	// Order is larger than the Order of all earlier requests of the owner; 0 means unknown. A Release has no effect if
+	// the owner sent an Acquire later.
+	Order uint64
+	// Observed is the time for which the hub has seen the newest lease of each owner unchanged. A clock that does not
+	// jump measures it. If it is nil, only the wall clock decides whether a lease ended.
+	Observed map[string]time.Duration
 	// Restored is the time at which the fleet was restored from a backup, in ms since 1970; 0 means never.
 	Restored int64
 }
@@ -73,7 +79,7 @@ type Answer struct {
 
 // Decide returns the state after an event, and the answer. now is in ms since 1970.
 func Decide(s State, e Event, now int64) (State, Answer) {
-	d := decision{State: s, now: now}
+	d := decision{State: s, now: now, observed: e.Observed}
 	d.Holders, d.Lost = slices.Clone(s.Holders), slices.Clone(s.Lost)
 	d.expire()
 	switch e.Kind {
@@ -97,8 +103,9 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 // decision is a state on its way to the next one.
 type decision struct {
 	State
-	now    int64
-	answer Answer
+	now      int64
+	observed map[string]time.Duration
+	answer   Answer
 }
 
 func (d *decision) change(k ChangeKind, h Holder) {
@@ -116,15 +123,26 @@ func (d *decision) expire() {
 	if !d.Frees() {
 		return
 	}
-	over := func(h Holder) bool { return h.Overdue(d.now - Grace.Milliseconds()) }
 	for _, h := range d.Holders {
-		if over(h) {
+		if d.over(h) {
 			d.Lost = append(d.Lost, h)
 			d.change(Expired, h)
 		}
 	}
-	d.Holders = slices.DeleteFunc(d.Holders, over)
+	d.Holders = slices.DeleteFunc(d.Holders, d.over)
 	d.Lost = d.Lost[max(0, len(d.Lost)-MaxLost):]
+}
+
+// over reports whether another owner can take the slot of a holder, because its lease ended one Grace ago. A hub that
+// saw the lease without a change for this time is sure, although its clock jumped. For a long lease, it also trusts its
+// clock after MaxObserved: hubs start again more often.
+func (d *decision) over(h Holder) bool {
+	ended := h.Overdue(d.now - Grace.Milliseconds())
+	if d.observed == nil {
+		return ended
+	}
+	seen, lease := d.observed[h.Owner], time.Duration(h.Expires-h.Renewed)*time.Millisecond
+	return seen >= lease+Grace || ended && seen >= MaxObserved
 }
 
 func (d *decision) define(want Definition) {
@@ -144,10 +162,10 @@ func (d *decision) acquire(e Event) {
 	case i >= 0 && d.Holders[i].Since < e.Restored:
 		// Later grants may be lost, so the old token may no longer be the largest one.
 		d.Holders = slices.Delete(d.Holders, i, i+1)
-		d.grant(e.Owner)
+		d.grant(e)
 	case i >= 0:
 		h := &d.Holders[i]
-		h.Renewed, h.Expires, h.Ended = d.now, d.now+d.Lease.Milliseconds(), false
+		h.Renewed, h.Expires, h.Ended, h.Order = d.now, d.now+d.Lease.Milliseconds(), false, max(h.Order, e.Order)
 		d.change(Renewed, *h)
 		d.answer.Holder = *h
 		d.Waiters = without(d.Waiters, e.Owner)
@@ -156,7 +174,7 @@ func (d *decision) acquire(e Event) {
 	case len(d.Holders) >= d.Slots:
 		d.refuse(Full, e.Owner)
 	default:
-		d.grant(e.Owner)
+		d.grant(e)
 	}
 }
 
@@ -169,9 +187,11 @@ func (d *decision) refuse(why Refusal, owner string) {
 	}
 }
 
-func (d *decision) grant(owner string) {
+func (d *decision) grant(e Event) {
+	owner := e.Owner
 	d.Last = max(d.Last+1, uint64(max(d.now, 0)))
-	h := Holder{Owner: owner, Token: d.Last, Since: d.now, Renewed: d.now, Expires: d.now + d.Lease.Milliseconds()}
+	h := Holder{Owner: owner, Token: d.Last, Order: e.Order, Since: d.now, Renewed: d.now,
+		Expires: d.now + d.Lease.Milliseconds()}
 	d.Holders = append(d.Holders, h)
 	d.Lost = slices.DeleteFunc(d.Lost, func(h Holder) bool { return h.Owner == owner })
 	d.Waiters = without(d.Waiters, owner)
@@ -182,7 +202,9 @@ func (d *decision) grant(owner string) {
 // release frees the slot of an owner. The owner is then no longer a former holder: the host has returned, or an
 // operator has dealt with the problem.
 func (d *decision) release(e Event) {
-	meant := func(h Holder) bool { return h.Owner == e.Owner && (e.Token == 0 || e.Token == h.Token) }
+	meant := func(h Holder) bool {
+		return h.Owner == e.Owner && (e.Token == 0 || e.Token == h.Token) && (e.Order == 0 || e.Order > h.Order)
+	}
 	if i := slices.IndexFunc(d.Holders, meant); i >= 0 {
 		d.change(Released, d.Holders[i])
 		d.Holders = slices.Delete(d.Holders, i, i+1)
@@ -198,7 +220,7 @@ func (d *decision) release(e Event) {
 func (d *decision) leave(e Event) {
 	d.Waiters = without(d.Waiters, e.Owner)
 	i := d.find(e.Owner)
-	if i < 0 || !e.Working || d.Holders[i].Overdue(d.now-Grace.Milliseconds()) {
+	if i < 0 || !e.Working || d.over(d.Holders[i]) {
 		d.release(e)
 	}
 }

@@ -107,6 +107,23 @@ func TestDelayedRelease(t *testing.T) {
 	s.want(t, "web1/")
 }
 
+// TestReleaseBeforeAcquire: a release that arrives after a later request of the owner has no effect.
+func TestReleaseBeforeAcquire(t *testing.T) {
+	s := newStory(1, Keep)
+	token := s.play(Event{Kind: Acquire, Owner: "a", Order: 5}).Token
+	s.play(Event{Kind: Acquire, Owner: "a", Order: 3}) // a renewal that is late
+	for _, e := range []Event{{Order: 4}, {Order: 5}, {Order: 4, Token: token}} {
+		e.Kind, e.Owner = Release, "a"
+		s.play(e)
+		s.want(t, "a/")
+	}
+	s.play(Event{Kind: Release, Owner: "a", Token: token, Order: 6})
+	s.want(t, "/")
+	s.play(Event{Kind: Acquire, Owner: "a", Order: 7})
+	s.release("a", 0) // by a program without an order
+	s.want(t, "/")
+}
+
 func TestCrashedHolderKeepsItsSlot(t *testing.T) {
 	s := newStory(1, Keep)
 	first := s.acquire("web1")
@@ -148,6 +165,38 @@ func TestCrashedHolderLosesItsSlot(t *testing.T) {
 	s.release("web2", 0)
 	s.acquire("web1")
 	s.want(t, "web1/")
+}
+
+// TestClockJumps: a hub frees a slot only after it saw the lease for its whole time, also if its clock jumped.
+func TestClockJumps(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		lease, jump, seen time.Duration
+		free              bool
+	}{
+		{time.Minute, day, 0, false}, {time.Minute, day, 2*time.Minute - 1, false},
+		{time.Minute, day, 2 * time.Minute, true}, {time.Minute, -day, 2 * time.Minute, true},
+		{day, 2 * day, MaxObserved - 1, false}, {day, 2 * day, MaxObserved, true}, {day, day, 23 * time.Hour, false},
+		{day, -day, day + Grace, true},
+	} {
+		for _, leaves := range []bool{false, true} {
+			s := newStory(1, Free)
+			if leaves {
+				s = newStory(1, Keep)
+			}
+			s.Lease = c.lease
+			s.acquire("a")
+			s.at = c.jump
+			e := Event{Kind: Tick, Observed: map[string]time.Duration{"a": c.seen}}
+			if leaves {
+				e.Kind, e.Owner, e.Working = Leave, "a", true
+			}
+			if s.play(e); (len(s.Holders) == 0) != c.free {
+				t.Errorf("leaves %t: lease %s, jump %s, seen for %s: the slot is free: %t", leaves, c.lease, c.jump, c.seen,
+					!c.free)
+			}
+		}
+	}
 }
 
 func TestTimeFreesSlots(t *testing.T) {

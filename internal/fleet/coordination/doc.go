@@ -17,7 +17,8 @@
 //     tokens also increase after a lock was removed, or was restored from a backup.
 //   - Repetition: Acquire of a holder succeeds with the same token. Release of an owner without a slot succeeds and
 //     changes nothing. If Release has a token, it only releases the slot with that token, so that a delayed request
-//     does not release a later grant.
+//     does not release a later grant. If Release has an order, it has no effect after a later Acquire of the owner:
+//     the owner may have begun other work with the same grant.
 //   - A holder that crashed, or that a partition separates: its lease ends. If OnExpiry is Keep, the slot
 //     remains taken and the holder is overdue: an alarm, until the holder returns or an operator releases the slot.
 //     So hosts that do not return from a reboot take at most all slots, and no further host reboots. If OnExpiry is
@@ -33,8 +34,11 @@
 //     an operator does.
 //   - Fewer slots than holders: the holders remain. Nothing is granted until fewer owners hold than there are slots.
 //   - Another leader, or several hubs: nothing changes, because the state contains all decisions.
-//   - A clock that jumps forward ends leases early. With Keep, this only raises the alarm. With Free, it can free a
-//     slot too early, and only tokens help. A clock that jumps back extends leases.
+//   - A clock that jumps: with Keep, a jump ahead only raises the alarm early. With Free, a hub frees a slot if it has
+//     seen the lease unchanged for the time of the lease and one Grace, by a clock that does not jump. A hub that
+//     starts has seen no lease. If a lease is longer than MaxObserved, a hub also frees the slot if the lease ended by
+//     its wall clock, and it has seen the lease for MaxObserved. So a jump can only free slots with longer leases too
+//     early, and only if their owners did not renew the lease for MaxObserved. Tokens help then.
 //   - A fleet that was restored from a backup: the state may lack holders. So the lock grants nothing until
 //     one lease after the time of the restoration.
 package coordination

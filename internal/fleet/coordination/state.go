@@ -22,6 +22,8 @@ const (
 	// Grace is the time between the end of a lease and the moment at which another owner can take the slot. It is the
 	// allowed difference between the clocks of hubs.
 	Grace = time.Minute
+	// MaxObserved is the time for which a hub must have seen a longer lease without a change, before it frees the slot.
+	MaxObserved = time.Hour
 )
 
 // OnExpiry is the effect of a lease that ended without a release. The zero value is Keep.
@@ -52,6 +54,8 @@ func (d Definition) Frees() bool { return d.OnExpiry == Free }
 type Holder struct {
 	Owner string `json:"owner"`
 	Token uint64 `json:"token"`
+	// Order is the order of the newest Acquire; 0 means unknown.
+	Order uint64 `json:"order,omitempty"`
 	// Since, Renewed and Expires are the times of the grant, of the last renewal and of the end of the lease,
 	// in ms since 1970.
 	Since   int64 `json:"since"`

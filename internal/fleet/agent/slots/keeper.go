@@ -10,7 +10,8 @@
 //   - Failure: if no hub answers, the run waits, and ends without a change at the end of its wait.
 //   - Unknown: the agent stores that it may hold a slot before it asks for one. So it also releases a slot whose grant
 //     it never received.
-//   - Repetition: the owner of a slot is the target, so a run that asks again keeps its slot.
+//   - Repetition: the owner of a slot is the target, so a run that asks again keeps its slot. Requests have an order:
+//     a release that a hub gets after a later request of the host has no effect.
 //   - Interruption: the slots of a run that ended without a release are kept, without a new lease, while a run of the
 //     host is unfinished or another process changes the host. Then the agent releases them. This is also true after a
 //     power cut, and after the agent was killed.
@@ -37,7 +38,9 @@ type Keeper struct {
 	State host.FS // the state directory of the agent
 	File  string  // in State
 
-	Ask func(ctx context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error)
+	// Order returns the order of the next request of the host for a slot, see Sequence.
+	Order func() uint64
+	Ask   func(ctx context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error)
 	// Busy reports whether a run is unfinished, or another process changes the host.
 	Busy func(ctx context.Context) (bool, error)
 	// Reserved reports whether a reboot needs the slot of a lock.
@@ -168,7 +171,7 @@ func (g *grants) until() time.Duration { return g.began + g.lease - min(g.lease/
 func (k *Keeper) acquire(ctx context.Context, lock string) (fleet.SlotAnswer, error) {
 	k.Gate.Lock()
 	defer k.Gate.Unlock()
-	return k.Ask(ctx, fleet.SlotRequest{Action: fleet.SlotAcquire, Lock: lock})
+	return k.Ask(ctx, fleet.SlotRequest{Action: fleet.SlotAcquire, Lock: lock, Order: k.Order()})
 }
 
 // releaseAll releases all slots that the host may hold. Slots without an answer remain stored.
@@ -203,7 +206,7 @@ func (k *Keeper) release(ctx context.Context, s slot) error {
 	if k.Reserved(s.Lock) {
 		return nil
 	}
-	_, err := k.Ask(ctx, fleet.SlotRequest{Action: fleet.SlotRelease, Lock: s.Lock, Token: s.Token})
+	_, err := k.Ask(ctx, fleet.SlotRequest{Action: fleet.SlotRelease, Lock: s.Lock, Token: s.Token, Order: k.Order()})
 	return err
 }
 

@@ -48,7 +48,7 @@ func (h *hub) ask(owner string, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
 	if !ok {
 		return fleet.SlotAnswer{Unknown: true, Why: "the fleet has no lock " + r.Lock}, nil
 	}
-	e := coordination.Event{Kind: coordination.Acquire, Owner: owner, Token: r.Token}
+	e := coordination.Event{Kind: coordination.Acquire, Owner: owner, Token: r.Token, Order: r.Order}
 	if r.Action == fleet.SlotRelease {
 		e.Kind = coordination.Release
 	}
@@ -86,10 +86,12 @@ type target struct {
 	hub      *hub
 	name     string
 	state    *mem.Host
-	away     atomic.Bool // no hub answers
-	lost     atomic.Bool // answers are lost
-	refuse   atomic.Bool // the hub cannot grant slots now
-	busy     atomic.Bool // a run is unfinished
+	order    Sequence
+	away     atomic.Bool                       // no hub answers
+	lost     atomic.Bool                       // answers are lost
+	refuse   atomic.Bool                       // the hub cannot grant slots now
+	late     atomic.Pointer[fleet.SlotRequest] // a release that no hub has yet; nil: releases are sent
+	busy     atomic.Bool                       // a run is unfinished
 	reserved atomic.Bool
 	asked    atomic.Int64 // number of requests, also without an answer
 	mu       sync.Mutex
@@ -111,13 +113,18 @@ func (x *target) start() {
 	defer x.mu.Unlock()
 	x.work = &sync.WaitGroup{}
 	x.ctx, x.kill = context.WithCancel(context.Background())
+	order := &Sequence{State: x.state, File: "/order.json", Now: time.Now}
 	x.keeper = &Keeper{State: x.state, File: "/slots.json", Clock: x.hub.clock, Again: time.Millisecond,
-		Look: time.Millisecond, Warn: func(text string) { x.t.Error(text) },
+		Look: time.Millisecond, Order: order.Next, Warn: func(text string) { x.t.Error(text) },
 		Busy:     func(context.Context) (bool, error) { return x.busy.Load(), nil },
 		Reserved: func(string) bool { return x.reserved.Load() },
 		Ask: func(_ context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
 			x.asked.Add(1)
 			if x.away.Load() || x.refuse.Load() && r.Action == fleet.SlotAcquire {
+				return fleet.SlotAnswer{}, fleet.ErrNoHub
+			}
+			if x.late.Load() != nil && r.Action == fleet.SlotRelease {
+				x.late.Store(&r)
 				return fleet.SlotAnswer{}, fleet.ErrNoHub
 			}
 			a, err := x.hub.ask(x.name, r)

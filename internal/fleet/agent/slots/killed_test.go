@@ -1,6 +1,10 @@
 package slots
 
-import "testing"
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // TestKilledAgent: a run continues with its slots after the agent was started again.
 func TestKilledAgent(t *testing.T) {
@@ -49,5 +53,26 @@ func TestKilledAgentWithoutHub(t *testing.T) {
 	}
 	web1.busy.Store(false)
 	s.Release()
+	await(t, "the slot is free", func() bool { return h.owners("a") == "" })
+}
+
+// TestDelayedRelease: a release of an earlier run that arrives late does not free the slot of the present run.
+func TestDelayedRelease(t *testing.T) {
+	h := newHub("", 1, "a")
+	web1 := newTarget(t, h, "web1")
+	web1.busy.Store(true) // the agent does not release the slot again
+	first := web1.run().acquire(t, "a")
+	web1.late.Store(&fleet.SlotRequest{})
+	first.Release()
+	late := web1.late.Swap(nil)
+	second := web1.run().acquire(t, "a")
+	if late.Lock != "a" {
+		t.Fatalf("the agent sent %+v", late)
+	}
+	if _, err := h.ask("web1", *late); err != nil || h.owners("a") != "web1" {
+		t.Errorf("the owner is %q: %v", h.owners("a"), err)
+	}
+	web1.busy.Store(false)
+	second.Release()
 	await(t, "the slot is free", func() bool { return h.owners("a") == "" })
 }

@@ -16,9 +16,11 @@ import (
 // return with its certificate, so it keeps its slots.
 func (s *Locks) leave(ctx context.Context, l coordination.State) error {
 	var errs []error
+	seen := s.observed.see(l, s.Uptime())
 	for _, h := range slices.Concat(l.Holders, l.Lost) {
 		standing, err := s.standing(ctx, h.Owner)
-		e := coordination.Event{Kind: coordination.Leave, Owner: h.Owner, Token: h.Token, Working: standing != fleet.Retired}
+		e := coordination.Event{Kind: coordination.Leave, Owner: h.Owner, Token: h.Token, Working: standing != fleet.Retired,
+			Observed: seen}
 		_, a := coordination.Decide(l, e, s.Now().UnixMilli())
 		released := func(c coordination.Change) bool { return c.Kind == coordination.Released }
 		lost := slices.Contains(l.Lost, h)

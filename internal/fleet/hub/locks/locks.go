@@ -26,7 +26,9 @@ import (
 
 // Config contains what Locks need of their hub.
 type Config struct {
-	Now     func() time.Time
+	Now func() time.Time
+	// Uptime returns a time that increases evenly, and that no correction of the clock affects. nil: the time since New.
+	Uptime  func() time.Duration
 	Warn    func(text string)
 	Records *records.Table
 	Events  events.Recorder
@@ -45,6 +47,7 @@ type Locks struct {
 	// runLimiter limits the requests of runs, each of which can need several locks.
 	runLimiter limits.TargetLimiter
 	declared   declared
+	observed   observed
 }
 
 // The limits of the requests of one target.
@@ -57,6 +60,10 @@ const (
 
 // New returns the locks that the store has.
 func New(c Config) *Locks {
+	if c.Uptime == nil {
+		began := time.Now()
+		c.Uptime = func() time.Duration { return time.Since(began) }
+	}
 	return &Locks{Config: c, declared: declared{wake: make(chan struct{}, 1)},
 		limiter:    limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst},
 		runLimiter: limits.TargetLimiter{Every: rate.Every(runInterval), Burst: runBurst}}
@@ -75,10 +82,15 @@ func (e *RefusedError) Error() string { return "cannot grant a slot: " + e.Why }
 
 // Acquire grants a slot, or renews the lease of the owner's slot. If no slot is free, the error is a *RefusedError.
 func (s *Locks) Acquire(ctx context.Context, name, owner string) (coordination.Holder, error) {
+	return s.acquire(ctx, name, owner, 0)
+}
+
+func (s *Locks) acquire(ctx context.Context, name, owner string, number uint64) (coordination.Holder, error) {
 	if err := coordination.CheckOwner(owner); err != nil {
 		return coordination.Holder{}, err
 	}
-	state, a, err := s.decide(ctx, name, coordination.Event{Kind: coordination.Acquire, Owner: owner}, order{})
+	e := coordination.Event{Kind: coordination.Acquire, Owner: owner, Order: number}
+	state, a, err := s.decide(ctx, name, e, order{})
 	switch {
 	case err != nil:
 		return coordination.Holder{}, err
@@ -103,12 +115,14 @@ func (s *Locks) decide(ctx context.Context, name string, e coordination.Event,
 		if err != nil {
 			return was, coordination.Answer{}, err
 		}
+		e.Observed = s.observed.see(was, s.Uptime())
 		next, a := coordination.Decide(was, e, s.Now().UnixMilli())
 		if len(a.Changes) == 0 && (a.Refused != "" || e.Kind == coordination.Tick) {
 			return next, a, nil
 		}
 		err = s.Records.Locks.Put(ctx, name, records.Lock{Format: records.LockFormat, State: next}, rev)
 		if err == nil {
+			s.observed.see(next, s.Uptime())
 			record(ctx, s.Events, next, a, by)
 			return next, a, nil
 		}

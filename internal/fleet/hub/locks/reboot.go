@@ -34,12 +34,13 @@ func (s *Locks) OnReboot(ctx context.Context, from fleet.TargetID, body []byte) 
 	answer := fleet.RebootSlot{Lock: s.rebootLock()}
 	switch {
 	case r.Action == fleet.RebootRelease:
-		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token}
+		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token,
+			Order: r.Order}
 		if _, _, err = s.decide(ctx, r.Lock, e, order{}); errors.Is(err, ErrUnknown) {
 			err = nil // the repository no longer declares the lock, and its last slot was released
 		}
 	case r.Action == fleet.RebootAcquire && answer.Lock != "" && r.Lock == answer.Lock:
-		answer, err = s.slotForReboot(ctx, answer.Lock, string(from))
+		answer, err = s.slotForReboot(ctx, r, string(from))
 	}
 	if err != nil {
 		return nil, err
@@ -64,9 +65,10 @@ func (s *Locks) rebootLock() string {
 	return ""
 }
 
-func (s *Locks) slotForReboot(ctx context.Context, lock, owner string) (fleet.RebootSlot, error) {
+func (s *Locks) slotForReboot(ctx context.Context, r fleet.RebootRequest, owner string) (fleet.RebootSlot, error) {
+	lock := r.Lock
 	out := fleet.RebootSlot{Lock: lock}
-	h, err := s.Acquire(ctx, lock, owner)
+	h, err := s.acquire(ctx, lock, owner, r.Order)
 	refused := (*RefusedError)(nil)
 	switch {
 	case errors.As(err, &refused) && refused.Refused == coordination.Full:

@@ -28,10 +28,11 @@ func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([
 	}
 	var out fleet.SlotAnswer
 	if r.Action == fleet.SlotRelease {
-		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token}
+		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token,
+			Order: r.Order}
 		_, _, err = s.decide(ctx, r.Lock, e, order{})
 	} else {
-		out, err = s.slotForRun(ctx, r.Lock, string(from))
+		out, err = s.slotForRun(ctx, r, string(from))
 	}
 	if errors.Is(err, ErrUnknown) {
 		err, out = nil, fleet.SlotAnswer{Unknown: true, Why: "the fleet has no lock " + r.Lock}
@@ -42,8 +43,9 @@ func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([
 	return json.Marshal(out)
 }
 
-func (s *Locks) slotForRun(ctx context.Context, lock, owner string) (fleet.SlotAnswer, error) {
-	h, err := s.Acquire(ctx, lock, owner)
+func (s *Locks) slotForRun(ctx context.Context, r fleet.SlotRequest, owner string) (fleet.SlotAnswer, error) {
+	lock := r.Lock
+	h, err := s.acquire(ctx, lock, owner, r.Order)
 	refused := (*RefusedError)(nil)
 	declared, _, _ := s.Records.Locks.Get(lock)
 	switch {

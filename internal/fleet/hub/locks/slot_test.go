@@ -50,6 +50,9 @@ func TestSlotsOfRuns(t *testing.T) {
 	ask(1, acquire, `"why"`)
 	ask(0, release, `{}`)
 	ask(1, acquire, `"granted":true`)
+	ask(1, `{"action":"acquire","lock":"reboots","order":12}`, `"granted":true`)
+	ask(1, `{"action":"release","lock":"reboots","order":11}`, `{}`) // sent before the acquisition
+	ask(0, acquire, `"why"`)
 	ask(9, acquire, "not allowed")
 	ask(1, `{"action":"lock","lock":"reboots"}`, "cannot understand")
 	ask(1, `{"action":"acquire","lock":"reboots","x":1}`, "cannot read")

@@ -35,8 +35,10 @@ func hubOver(t *testing.T, store fleet.Store) *Locks {
 	<-table.Epochs.Filled()
 	warn := func(text string) { t.Log(text) }
 	now := func() time.Time { return noon }
-	return New(Config{Now: now, Warn: warn, Records: table, MayChange: func() error { return nil },
+	s := New(Config{Now: now, Warn: warn, Records: table, MayChange: func() error { return nil },
 		Events: events.Recorder{Hub: "hub1", Log: bustest.NewLog(), Now: now, Warn: warn}})
+	s.Uptime = func() time.Duration { return s.Now().Sub(noon) }
+	return s
 }
 
 func reboots(slots int) coordination.Definition {

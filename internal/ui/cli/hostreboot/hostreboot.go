@@ -57,6 +57,7 @@ func askReboot(ctx context.Context, link fleet.Link, runs *slots.Keeper,
 	if r.Action != fleet.RebootLock {
 		runs.Gate.Lock()
 		defer runs.Gate.Unlock()
+		r.Order = runs.Order()
 	}
 	if r.Action == fleet.RebootRelease && runs.Holds(r.Lock) {
 		return fleet.RebootSlot{Lock: r.Lock}, nil

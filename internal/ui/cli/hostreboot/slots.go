@@ -25,8 +25,9 @@ const hubPatience = 20 * time.Second
 
 // keeperOfRuns returns the part of the agent that holds the slots of runs.
 func keeperOfRuns(h agentHost, link fleet.Link, warn func(string), reboots *reboot.Keeper) *slots.Keeper {
+	order := &slots.Sequence{State: h.files, File: h.dir + "/slots-order.json", Now: h.s.App.Now}
 	return &slots.Keeper{State: h.files, File: h.dir + "/slots.json", Busy: h.busy, Reserved: reboots.Holds,
-		Clock: h.s.App.Agent.Clock, Warn: warn, Again: slotAgain, Look: slotLook,
+		Order: order.Next, Clock: h.s.App.Agent.Clock, Warn: warn, Again: slotAgain, Look: slotLook,
 		Ask: func(ctx context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
 			return askSlot(ctx, link, r)
 		}}

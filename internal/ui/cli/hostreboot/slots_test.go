@@ -2,6 +2,7 @@ package hostreboot
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -14,10 +15,12 @@ import (
 type countingLink struct {
 	fleet.Link
 	asked int
+	last  string
 }
 
-func (l *countingLink) Ask(context.Context, string, []byte) ([]byte, error) {
+func (l *countingLink) Ask(_ context.Context, _ string, body []byte) ([]byte, error) {
 	l.asked++
+	l.last = string(body)
 	return []byte("{}"), nil
 }
 
@@ -27,7 +30,7 @@ func TestSlotOfRunAfterReboot(t *testing.T) {
 	if err := smallfile.Write(files, "/slots.json", []byte(`[{"lock":"a","token":1}]`)); err != nil {
 		t.Fatal(err)
 	}
-	runs := &slots.Keeper{State: files, File: "/slots.json"}
+	runs := &slots.Keeper{State: files, File: "/slots.json", Order: func() uint64 { return 7 }}
 	for r, want := range map[fleet.RebootRequest]int{
 		{Action: fleet.RebootRelease, Lock: "a"}: 0,
 		{Action: fleet.RebootRelease, Lock: "b"}: 1,
@@ -36,6 +39,9 @@ func TestSlotOfRunAfterReboot(t *testing.T) {
 		link := &countingLink{}
 		if _, err := askReboot(t.Context(), link, runs, r); err != nil || link.asked != want {
 			t.Errorf("%+v: %d requests, want %d: %v", r, link.asked, want, err)
+		}
+		if want > 0 && !strings.Contains(link.last, `"order":7`) {
+			t.Errorf("a request without an order: %s", link.last)
 		}
 	}
 }
