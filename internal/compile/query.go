@@ -77,6 +77,10 @@ type (
 		About
 		Gives[query.Coordination]
 	}
+	ScopesQuery struct {
+		About
+		Gives[query.Scopes]
+	}
 	EmptyGroupsQuery struct {
 		About
 		Gives[[]query.Target]

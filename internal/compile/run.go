@@ -153,6 +153,18 @@ func (r *Repository) Waits() (query.Coordination, diag.List) {
 	return out, append(slices.Clone(r.ds), more...)
 }
 
+// Scopes returns the scopes that a repository declares.
+func Scopes(tree repo.Tree) (query.Scopes, diag.List) { return Open(tree).Scopes() }
+
+// Scopes is like the function Scopes.
+func (r *Repository) Scopes() (query.Scopes, diag.List) {
+	if r.ds.HasErrors() {
+		return query.Scopes{}, slices.Clone(r.ds)
+	}
+	out, more := query.ScopesOf(r.program)
+	return out, append(slices.Clone(r.ds), more...)
+}
+
 // Names returns the names of Targets, with their errors.
 func (r *Repository) Names() ([]string, diag.List) {
 	list, ds := r.Targets()

@@ -353,6 +353,10 @@ func blockText(b schema.Block, attr string) string {
 		return "action \"x\" {\ncommand = [\"true\"]\n" + text + "}\n"
 	case "approval", "compare", "metric", "webhook":
 		return fmt.Sprintf("rollout \"r\" {\n  wave \"w\" {\n%s \"x\" { %s }\n}\n}\n", b.Name, attr)
+	case "check", "task":
+		return "cluster \"x\" {\n" + text + "}\n"
+	case "verify":
+		return "cluster \"x\" {\ntask \"y\" {\n" + text + "}\n}\n"
 	case "wave", "after":
 		return "rollout \"x\" {\n" + text + "}\n"
 	case "part":

@@ -80,6 +80,16 @@ func readWaits(r *reader) query.Coordination {
 	return doc
 }
 
+// readScopes checks that the values are valid.
+func readScopes(r *reader) query.Scopes {
+	doc := readDocument[query.Scopes](r)
+	if err := doc.Valid(); err != nil {
+		r.fail("%v", err)
+		return query.Scopes{}
+	}
+	return doc
+}
+
 // readNamed reads a list. Each entry must be valid and have a name of its own.
 func readNamed[A any](r *reader, what string, check func(A) (string, error)) []A {
 	list := readDocument[[]A](r)

@@ -87,6 +87,7 @@ func forms() []form {
 		about[compile.LocksQuery]((*compile.Repository).Locks, writeDocument, readLocks),
 		about[compile.StatesQuery]((*compile.Repository).States, writeDocument, readDeclaredStates),
 		about[compile.WaitsQuery]((*compile.Repository).Waits, writeDocument, readWaits),
+		about[compile.ScopesQuery]((*compile.Repository).Scopes, writeDocument, readScopes),
 		about[compile.EmptyGroupsQuery]((*compile.Repository).EmptyGroups, writeTargets, readTargets),
 		about[compile.OwnKindsQuery]((*compile.Repository).OwnKinds, writeKinds, readKinds),
 		about[compile.LookupsQuery]((*compile.Repository).Lookups, writeLookups, readLookups),

@@ -42,6 +42,7 @@ func queries(r *compile.Repository, in compile.Input) []asked {
 		ofAll(compile.LocksQuery{}, (*compile.Repository).Locks),
 		ofAll(compile.StatesQuery{}, (*compile.Repository).States),
 		ofAll(compile.WaitsQuery{}, (*compile.Repository).Waits),
+		ofAll(compile.ScopesQuery{}, (*compile.Repository).Scopes),
 		ofAll(compile.EmptyGroupsQuery{}, (*compile.Repository).EmptyGroups),
 		ofAll(compile.OwnKindsQuery{}, (*compile.Repository).OwnKinds),
 		ofAll(compile.LookupsQuery{}, (*compile.Repository).Lookups),

@@ -158,6 +158,11 @@ func (c *Compiler) Waits(tree repo.Tree) (query.Coordination, diag.List) {
 	return compile.Ask(c, compile.WaitsQuery{About: compile.About{Tree: tree}})
 }
 
+// Scopes is compile.Scopes.
+func (c *Compiler) Scopes(tree repo.Tree) (query.Scopes, diag.List) {
+	return compile.Ask(c, compile.ScopesQuery{About: compile.About{Tree: tree}})
+}
+
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the
 // child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {

@@ -12,7 +12,7 @@ import (
 // Blocks returns all blocks of the language that are not states, sorted by name. Each call returns
 // a new slice.
 func Blocks() []Block {
-	out := slices.Concat(gateBlocks(), waitBlocks(), otherBlocks())
+	out := slices.Concat(gateBlocks(), waitBlocks(), scopeBlocks(), otherBlocks())
 	slices.SortFunc(out, func(a, b Block) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

@@ -76,9 +76,9 @@ func (p Part) top() Block {
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "action", "barrier", "command", "enrolled", "lock", "lookup", "policy",
-		"role",
-		"rollout", "signal", "ssh", "target", "target_group", "window"), Attrs: topAttrs()}
+	return Block{Inside: append(moduleBlocks(), "action", "barrier", "cluster", "command", "enrolled", "lock", "lookup",
+		"policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh", "target",
+		"target_group", "window"), Attrs: topAttrs()}
 }
 
 // moduleBlocks returns the blocks, except states, that modules and the top can contain.

@@ -211,6 +211,8 @@ type Deliveries struct {
 	Locks      []*Lock
 	Barriers   []*Barrier
 	Signals    []*Signal
+	ScopeKinds []*ScopeKind
+	Scopes     []*Scope
 }
 
 // Barrier is a barrier block: targets wait until enough members have arrived.

@@ -91,6 +91,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		lockBlock{rolloutBlock{parser: ps}}.read(b)
 	case "barrier", "signal":
 		waitBlock{rolloutBlock{parser: ps}}.read(b)
+	case "scope_kind", "scope", "cluster":
+		scopeBlock{rolloutBlock{parser: ps}}.read(b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
 	case "ssh":

@@ -47,6 +47,9 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "signal":
 		return "Signal inside a module",
 			"A signal is for targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "scope_kind", "scope", "cluster":
+		return "Scope inside a module",
+			"A scope selects targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":
 		return "Policy inside a module",
 			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."

@@ -67,12 +67,13 @@ func (p *Program) HasOnlyLevels(file string) bool {
 }
 
 // onlyLevels reports whether a file of the top level declares only levels: targets, roles, groups,
-// and settings of all targets. No list depends on a rollout or window block. A list with an unknown barrier or signal
-// is an error, so it depends on their blocks.
+// and settings of all targets. No list depends on a rollout, window or scope block. A list with an unknown barrier or
+// signal is an error, so it depends on their blocks.
 func onlyLevels(b *hclsyntax.Body) bool {
 	for _, block := range b.Blocks {
 		switch block.Type {
-		case "target", "role", "target_group", "enrolled", "policy", "ssh", "rollout", "window":
+		case "target", "role", "target_group", "enrolled", "policy", "ssh", "rollout", "window",
+			"scope_kind", "scope", "cluster":
 		default:
 			return false
 		}

@@ -1,11 +1,17 @@
 package source
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/duration"
@@ -73,4 +79,94 @@ func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool)
 		return "", false
 	}
 	return text.AsString(), true
+}
+
+// scopeBlock reads a scope_kind, scope or cluster block. Its values are evaluated before any target is known.
+type scopeBlock struct{ rolloutBlock }
+
+// context evaluates values of scopes. Functions read files of the top of the repository.
+func (x scopeBlock) context() *hcl.EvalContext {
+	ctx := x.prog.Functions(x.body.Directory).NewChild()
+	ctx.Functions = map[string]function.Function{"secret": functionError(
+		"a scope cannot contain a secret, because hubs and users with the right read can see it; let the command " +
+			"read a file")}
+	return ctx
+}
+
+// functionError returns a function that always fails.
+func functionError(why string) function.Function {
+	return function.New(&function.Spec{VarParam: &function.Parameter{Type: cty.DynamicPseudoType},
+		Type: func([]cty.Value) (cty.Type, error) { return cty.String, fmt.Errorf("%s", why) },
+		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.NilVal, fmt.Errorf("%s", why) }})
+}
+
+// textIn returns a text, "" without the attribute.
+func (x scopeBlock) textIn(a *hclsyntax.Attribute) string {
+	if a == nil {
+		return ""
+	}
+	v, hds := a.Expr.Value(x.context())
+	x.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return ""
+	}
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "%s must be a text in quotes.", a.Name)
+		return ""
+	}
+	return v.AsString()
+}
+
+// whole returns a whole number within limits.
+func (x scopeBlock) whole(a *hclsyntax.Attribute, absent, least, most int) int {
+	if a == nil {
+		return absent
+	}
+	text, ok := x.scalar(a, "a whole number")
+	n, err := strconv.Atoi(text)
+	if ok && (err != nil || n < least || n > most) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number", "%s must be a whole number from %d to %d, and this is %q.",
+			a.Name, least, most, text)
+	}
+	return n
+}
+
+// choice returns one of several texts. The first is the default.
+func (x scopeBlock) choice(a *hclsyntax.Attribute, all []string) string {
+	if a == nil {
+		return all[0]
+	}
+	text, ok := x.scalar(a, "one of "+strings.Join(all, ", "))
+	if ok && !slices.Contains(all, text) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name,
+			strings.Join(all, ", "), text, syntax.Near(text, all))
+	}
+	return text
+}
+
+// between returns a time in seconds within limits.
+func (x scopeBlock) between(a *hclsyntax.Attribute, absent string, least, most int64) int64 {
+	before := len(x.List)
+	n := x.seconds(a, absent, false)
+	if a != nil && len(x.List) == before && (n < least || n > most) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid duration", "%s must be from %d to %d seconds.", a.Name, least, most)
+	}
+	return n
+}
+
+// Reaches reports whether a node of a graph reaches itself.
+func Reaches(edges map[string][]string, from string) bool {
+	seen, todo := map[string]bool{}, slices.Clone(edges[from])
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		if at == from {
+			return true
+		}
+		if !seen[at] {
+			seen[at] = true
+			todo = append(todo, edges[at]...)
+		}
+	}
+	return false
 }

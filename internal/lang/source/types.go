@@ -150,3 +150,81 @@ type parser struct {
 	top  bool
 	in   *Define // the define that the body belongs to
 }
+
+// Limits of scopes.
+const (
+	MaxScopes     = 500
+	MaxScopeKinds = 50
+	MaxParts      = 20 // checks, and tasks, of one scope
+)
+
+// ScopeKind is a scope_kind block.
+type ScopeKind struct {
+	Name, Description string
+	Range             diag.Range
+	Disabled, Overlap bool
+	Empty             string
+}
+
+// Scope is a scope or cluster block: a set of targets or of scopes with checks and tasks.
+type Scope struct {
+	Kind, Name, Description string
+	Range                   diag.Range
+	Members                 *Selector // nil: the members are Scopes
+	Scopes                  []ScopeMember
+	MinMembers              int
+	Checks                  []ScopeCheck
+	Tasks                   []ScopeTask
+}
+
+// ID returns KIND/NAME.
+func (s Scope) ID() string { return s.Kind + "/" + s.Name }
+
+// ScopeMember is a scope that is a member of another one.
+type ScopeMember struct {
+	ID    string // KIND/NAME
+	Range diag.Range
+}
+
+// Probe is a condition that an agent can test. Exactly one of HTTP, TCP, Exec, Unit and File is set.
+type Probe struct {
+	HTTP     string `json:",omitempty"` // URL
+	Status   int    `json:",omitempty"` // expected status of HTTP
+	TCP      string `json:",omitempty"` // host:port
+	Exec     string `json:",omitempty"` // command, split at blanks
+	Unit     string `json:",omitempty"`
+	File     string `json:",omitempty"`
+	Contains string `json:",omitempty"` // text that the answer, output or file must contain
+}
+
+// ScopeCheck is a condition of a scope, which targets test again and again. Times are in seconds.
+type ScopeCheck struct {
+	Name   string
+	Range  diag.Range
+	Probe  Probe
+	From   *Selector // the targets that test it; nil: the members
+	Quorum string    // of the targets: all, a number, or a percentage
+
+	Every, Timeout, FailAfter int64
+	Digest                    string
+}
+
+// ScopeTask is work that a scope does once for each content of the task. Times are in seconds.
+type ScopeTask struct {
+	Name    string
+	Command []string
+	Input   string // standard input of the command
+	// Verify is a condition that holds exactly if the task is done; nil: none.
+	Verify *Probe
+	// After are the conditions for the begin: check.NAME and task.NAME of the same scope, sorted.
+	After      []string
+	Retries    int   // attempts after the first one
+	RetryAfter int64 // pause between two attempts
+	Timeout    int64 // of one attempt
+	// OnUnknown is the effect if the target was lost during the attempt: verify, ask, or retry.
+	OnUnknown string
+	// Digest identifies the content: command, input, triggers and verification. A task with another digest is done
+	// again.
+	Digest string
+	Range  diag.Range `json:"-"`
+}

@@ -49,6 +49,8 @@ const (
 	commandBody
 	rolloutBody
 	waveBody
+	scopeBody
+	taskBody
 	TestsBody // a file of tests
 	testBody
 	validationBody
@@ -79,6 +81,10 @@ func (k BodyKind) isBlock(key string) bool {
 		return key == "wave" || key == "after"
 	case waveBody:
 		return key == "approval" || key == "compare" || key == "metric" || key == "webhook"
+	case scopeBody:
+		return key == "check" || key == "task"
+	case taskBody:
+		return key == "verify"
 	case TestsBody:
 		return true
 	case testBody:
@@ -100,10 +106,14 @@ func inside(block string) BodyKind {
 		return rolloutBody
 	case "wave":
 		return waveBody
+	case "scope", "cluster":
+		return scopeBody
+	case "task":
+		return taskBody
 	case "validation":
 		return validationBody
 	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "after",
-		"approval", "compare", "metric", "webhook":
+		"approval", "compare", "metric", "webhook", "scope_kind", "verify":
 		return plainBody
 	case "define":
 		return defineBody
@@ -119,7 +129,8 @@ func inside(block string) BodyKind {
 
 // unlabelled reports whether a type of block has no label.
 func unlabelled(block string) bool {
-	return block == "locals" || block == "policy" || block == "ssh" || block == "validation" || block == "expect"
+	return block == "locals" || block == "policy" || block == "ssh" || block == "validation" || block == "expect" ||
+		block == "verify"
 }
 
 // NewBody returns an empty body with a position.
@@ -259,6 +270,8 @@ func meaningOf(in BodyKind, name string) meaning {
 	switch {
 	case in == variableBody && name == "type", in == validationBody && name == "condition":
 		return expressions
+	case in == taskBody && name == "after":
+		return references
 	case in != stateBody && in != blockBody:
 		return templates
 	case name == "when" || name == "for_each":

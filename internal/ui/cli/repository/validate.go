@@ -59,7 +59,8 @@ func validate(ctx context.Context, s *cli.Session) error {
 	defer src.Repo.Close()
 	examples, ds := addExamples(s.Printer, src)
 	targets, more := s.App.Language.Targets(src.Tree)
-	ds = append(ds, more...)
+	_, unfit := compile.Ask(s.App.Language.Queries, compile.ScopesQuery{About: compile.About{Tree: src.Tree}})
+	ds = slices.Concat(ds, more, unfit)
 	if s.Target != "" && !more.HasErrors() && !slices.Contains(targets, s.Target) {
 		return cli.UnknownTarget(s.Target, targets)
 	}

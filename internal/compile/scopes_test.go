@@ -1,0 +1,223 @@
+package compile
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+const searchCluster = `target "s1" { labels = { role = "search" } }
+target "s2" { labels = { role = "search" } }
+target "mon" {}
+scope_kind "rack" {
+  overlap = false
+  empty   = "failed"
+}
+cluster "search" {
+  labels      = { role = "search" }
+  min_members = 2
+  check "formed" {
+    http       = "http://127.0.0.1:9200/health"
+    fail_after = "1m"
+  }
+  check "reachable" {
+    tcp    = "search.example.org:9200"
+    from   = ["mon*"]
+    quorum = 1
+  }
+  task "templates" {
+    after    = [task.schema, check.formed]
+    command  = ["/usr/local/bin/import", "templates"]
+    input    = file("templates.json")
+    triggers = { version = 3 }
+    verify {
+      http = "http://127.0.0.1:9200/template"
+    }
+    retries = 2
+  }
+  task "schema" { command = ["true"] }
+}
+scope "all" {
+  kind   = "rack"
+  scopes = ["cluster/search"]
+}
+`
+
+func scopeTree(hcl string) repo.Tree {
+	return repo.MapTree(map[string]string{"fettle.hcl": hcl, "templates.json": `{"a": 1}`})
+}
+
+func TestScopes(t *testing.T) {
+	all, ds := Scopes(scopeTree(searchCluster))
+	if ds.Err() != nil {
+		t.Fatal(ds.Err())
+	}
+	if len(all.Kinds) != 2 || all.Kinds[1].Name != "rack" || all.Kinds[1].Overlap || all.Kinds[1].Empty != "failed" {
+		t.Errorf("the kinds are %+v", all.Kinds)
+	}
+	s := all.Scopes[0]
+	if s.ID() != "cluster/search" || !slices.Equal(s.Targets, []string{"s1", "s2"}) || s.MinMembers != 2 ||
+		s.Source != "fettle.hcl:8" {
+		t.Errorf("the scope is %+v", s)
+	}
+	if c := s.Checks[1]; !slices.Equal(c.From, []string{"mon"}) || !c.Outside || c.Quorum != "1" || c.Every != 30 {
+		t.Errorf("the check is %+v", c)
+	}
+	task := s.Tasks[0]
+	if task.Input != `{"a": 1}` || !slices.Equal(task.After, []string{"check.formed", "task.schema"}) ||
+		task.OnUnknown != "verify" || task.Verify.Status != 200 || s.Tasks[1].OnUnknown != "ask" {
+		t.Errorf("the tasks are %+v", s.Tasks)
+	}
+	if got := all.Scopes[1]; got.ID() != "rack/all" || !slices.Equal(got.Scopes, []string{"cluster/search"}) {
+		t.Errorf("the second scope is %+v", got)
+	}
+	if own := all.Tests("s1"); len(own) != 1 || own[0].Name != "formed" {
+		t.Errorf("s1 tests %+v", own)
+	}
+	if own := all.Tests("mon"); len(own) != 1 || own[0].Name != "reachable" {
+		t.Errorf("mon tests %+v", own)
+	}
+	if _, ok := all.Task("cluster/search", "schema", "mon"); ok {
+		t.Error("a target that is not a member has a task")
+	}
+}
+
+// TestTaskDigest: the digest depends on the content of the task, and on nothing else.
+func TestTaskDigest(t *testing.T) {
+	digest := func(old, new string) string {
+		t.Helper()
+		all, ds := Scopes(scopeTree(strings.Replace(searchCluster, old, new, 1)))
+		if ds.Err() != nil {
+			t.Fatal(ds.Err())
+		}
+		return all.Scopes[0].Tasks[0].Digest
+	}
+	was := digest("", "")
+	for _, c := range []struct {
+		old, new string
+		same     bool
+	}{
+		{`"templates"]`, `"other"]`, false},
+		{`version = 3`, `version = 4`, false},
+		{`/template"`, `/other"`, false},
+		{`file("templates.json")`, `"text"`, false},
+		{`retries = 2`, `retries = 3`, true},
+		{`after    = [task.schema, check.formed]`, `after = [check.formed]`, true},
+		{`role = "search"`, `role = "other"`, true},
+	} {
+		if got := digest(c.old, c.new); (got == was) != c.same {
+			t.Errorf("%s instead of %s: the same digest is %v", c.new, c.old, got == was)
+		}
+	}
+}
+
+func TestScopeErrors(t *testing.T) {
+	for _, c := range []struct{ hcl, want string }{
+		{`cluster "a" {}`, "Scope without members"},
+		{`cluster "a b" { targets = ["*"] }`, "Bad name for a scope"},
+		{`scope "a" { targets = ["*"] }`, "Scope without a kind"},
+		{"scope_kind \"rack\" {}\nscope \"a\" {\n  kind = \"rck\"\n  targets = [\"*\"]\n}", `Did you mean "rack"?`},
+		{"scope_kind \"cluster\" { enabled = false }\ncluster \"a\" { targets = [\"*\"] }", "no enabled kind"},
+		{"cluster \"a\" { targets = [\"*\"] }\ncluster \"a\" { targets = [\"*\"] }", "declared twice"},
+		{"cluster \"a\" { scopes = [\"cluster/b\"] }\ncluster \"b\" { scopes = [\"cluster/a\"] }", "Cycle of scopes"},
+		{`cluster "a" { scopes = ["cluster/x"] }`, "Unknown scope"},
+		{"cluster \"a\" {\n  targets = [\"*\"]\n  scopes = [\"cluster/x\"]\n}", "Two sorts of members"},
+		{"scope_kind \"r\" { overlap = false }\ntarget \"t\" {}\nscope \"a\" {\n  kind = \"r\"\n  targets = [\"t\"]\n}\n" +
+			"scope \"b\" {\n  kind = \"r\"\n  targets = [\"t\"]\n}", "Target in two scopes"},
+		{member(`check "c" {}`), "Not one condition"},
+		{member("check \"c\" {\n  unit = \"a\"\n  tcp = \"b:1\"\n}"), "Not one condition"},
+		{member("check \"c\" {\n  unit = \"a\"\n  status = 3\n}"), "Attribute without effect"},
+		{member("check \"c\" {\n  unit = \"a\"\n  evry = \"3s\"\n}"), `Did you mean "every"?`},
+		{member("check \"c\" {\n  unit = \"a\"\n  every = \"1s\"\n}"), "from 5 to 3600"},
+		{member("check \"c\" {\n  unit = \"a\"\n  quorum = \"0\"\n}"), "Bad quorum"},
+		{member(`task "t" {}`), "Task without a command"},
+		{member(`task "t" { command = "true" }`), "list of words"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [check.x]\n}"), "Unknown condition"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [service.x]\n}"), "Bad reference"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [task.t]\n}"), "Cycle of tasks"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  on_unknown = \"verify\"\n}"), "Nothing to verify"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  input = secret(\"x\")\n}"), "cannot contain a secret"},
+		{"scope_kind \"r\" {}\nscope \"a\" {\n  kind = \"r\"\n" +
+			"  scopes = [\"cluster/b\"]\n  task \"t\" { command = [\"a\"] }\n}\n" +
+			`cluster "b" { targets = ["*"] }`, "Task without targets"},
+	} {
+		all, ds := Scopes(repo.MapTree(map[string]string{"fettle.hcl": c.hcl + "\n"}))
+		if err := ds.Err(); err == nil || !strings.Contains(err.Error(), c.want) || len(all.Scopes) > 0 {
+			t.Errorf("%s\ngives %v, want %q", c.hcl, err, c.want)
+		}
+	}
+}
+
+func member(block string) string { return "cluster \"a\" {\n  targets = [\"*\"]\n  " + block + "\n}" }
+
+const yamlCluster = `target: {s1: {labels: {role: search}}, s2: {labels: {role: search}}}
+cluster:
+  search:
+    labels: {role: search}
+    min_members: 2
+    check:
+      formed: {http: "http://127.0.0.1:9200/health", fail_after: 1m}
+    task:
+      templates:
+        after: [check.formed]
+        command: [/usr/local/bin/import]
+        triggers: {version: 3}
+        verify: {unit: done}
+`
+
+const starCluster = `target("s1", labels = {"role": "search"})
+target("s2", labels = {"role": "search"})
+
+def templates():
+    verify(unit = "done")
+
+def search():
+    check("formed", http = "http://127.0.0.1:9200/health", fail_after = "1m")
+    task("templates", templates, after = ["check.formed"], command = ["/usr/local/bin/import"],
+         triggers = {"version": 3})
+
+cluster("search", search, labels = {"role": "search"}, min_members = 2)
+`
+
+const hclCluster = `target "s1" { labels = { role = "search" } }
+target "s2" { labels = { role = "search" } }
+cluster "search" {
+  labels      = { role = "search" }
+  min_members = 2
+  check "formed" {
+    http       = "http://127.0.0.1:9200/health"
+    fail_after = "1m"
+  }
+  task "templates" {
+    after    = [check.formed]
+    command  = ["/usr/local/bin/import"]
+    triggers = { version = 3 }
+    verify { unit = "done" }
+  }
+}
+`
+
+// TestScopesInForms: all forms of the language declare the same scope.
+func TestScopesInForms(t *testing.T) {
+	scopes := func(file, text string) query.Scope {
+		t.Helper()
+		all, ds := Scopes(repo.MapTree(map[string]string{file: text}))
+		if ds.Err() != nil || len(all.Scopes) != 1 {
+			t.Fatalf("%s: %v, %d scopes", file, ds.Err(), len(all.Scopes))
+		}
+		s := all.Scopes[0]
+		s.Source, s.Checks[0].Source, s.Tasks[0].Range = "", "", diag.Range{}
+		return s
+	}
+	want := scopes("fettle.hcl", hclCluster)
+	for file, text := range map[string]string{"fettle.yaml": yamlCluster, "fettle.star": starCluster} {
+		if got := scopes(file, text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s gives\n%+v\nwant\n%+v", file, got, want)
+		}
+	}
+}

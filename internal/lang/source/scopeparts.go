@@ -1,0 +1,279 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// Limits of checks and tasks of scopes. Times are in seconds.
+const (
+	minEvery       = 5
+	maxEvery       = 3600
+	maxTestTime    = 300
+	maxTaskTime    = 24 * 3600
+	maxRetries     = 100
+	maxTaskInput   = 1 << 20 // bytes
+	maxTaskCommand = 64 << 10
+	maxProbeText   = 4 << 10
+)
+
+// UnknownEffects are the values of on_unknown. The first is the default for a task with a verify block.
+func UnknownEffects() []string { return []string{"verify", "ask", "retry"} }
+
+// digestOf returns the digest of the content of a check or a task.
+func digestOf(content any) string {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return "" // all contents are texts
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// probeAttributes are the attributes of a condition, with the meaning that they have in a state of the kind check.
+func probeAttributes() []string {
+	return []string{"http", "status", "tcp", "exec", "unit", "file", "contains"}
+}
+
+// probe reads a condition.
+func (x scopeBlock) probe(b *hclsyntax.Block) Probe {
+	at := b.Body.Attributes
+	p := Probe{HTTP: x.textIn(at["http"]), TCP: x.textIn(at["tcp"]), Exec: x.textIn(at["exec"]),
+		Unit: x.textIn(at["unit"]), File: x.textIn(at["file"]), Contains: x.textIn(at["contains"])}
+	if at["http"] != nil {
+		p.Status = x.whole(at["status"], 200, 100, 599)
+	} else if at["status"] != nil {
+		x.Errorf(syntax.RangeOf(at["status"].NameRange), "Attribute without effect", "status has an effect only with http.")
+	}
+	if p.Unit != "" && !strings.Contains(p.Unit, ".") {
+		p.Unit += ".service"
+	}
+	given := 0
+	for _, text := range []string{p.HTTP, p.TCP, p.Exec, p.Unit, p.File} {
+		if text != "" {
+			given++
+		}
+		if len(text) > maxProbeText || len(p.Contains) > maxProbeText {
+			x.Errorf(headerOf(b), "Text too long", "A condition can have texts of up to %d bytes.", maxProbeText)
+			break
+		}
+	}
+	if given != 1 {
+		x.Errorf(headerOf(b), "Not one condition", "Set one of http, tcp, exec, unit and file. This block has %d of them.",
+			given)
+	}
+	return p
+}
+
+// partName returns the name of a check or a task, which must not be in use in the scope.
+func (x scopeBlock) partName(b *hclsyntax.Block, used []string) (string, diag.Range, bool) {
+	name, r, ok := x.label(b)
+	switch {
+	case !ok:
+	case !lockName().MatchString(name) || len(name) > maxLockName:
+		x.Errorf(r, "Bad name for a "+b.Type,
+			"%q is not a valid name. Use up to %d letters, digits, _ and -, and begin with a letter.", name, maxLockName)
+		ok = false
+	case slices.Contains(used, name):
+		x.Errorf(r, "Block declared twice", "The scope already has the %s %q. Rename or remove one of the two.", b.Type, name)
+		ok = false
+	case len(used) == MaxParts:
+		x.Errorf(r, "Too many blocks", "A scope can have %d blocks of the type %s.", MaxParts, b.Type)
+		ok = false
+	}
+	return name, r, ok
+}
+
+func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
+	var used []string
+	for _, c := range s.Checks {
+		used = append(used, c.Name)
+	}
+	name, r, ok := x.partName(b, used)
+	if !ok {
+		return
+	}
+	x.only(b, append(probeAttributes(), "from", "quorum", "every", "timeout", "fail_after", "description"), nil)
+	at := b.Body.Attributes
+	c := ScopeCheck{Name: name, Range: r, Probe: x.probe(b), Quorum: waitBlock{x.rolloutBlock}.quorum(at["quorum"]),
+		Every: x.between(at["every"], "30s", minEvery, maxEvery), Timeout: x.between(at["timeout"], "10s", 1, maxTestTime),
+		FailAfter: x.between(at["fail_after"], "0s", 0, MaxWaitTime)}
+	if a := at["from"]; a != nil {
+		c.From = &Selector{Names: x.patterns(a.Expr)}
+	}
+	if s.Members == nil && c.From == nil {
+		x.Errorf(r, "Check without targets",
+			"The members of this scope are scopes, which cannot test a condition. Set from, "+
+				`the targets that test it: from = ["mon1"].`)
+	}
+	c.Digest = digestOf(c.Probe)
+	s.Checks = append(s.Checks, c)
+}
+
+func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
+	var used []string
+	for _, t := range s.Tasks {
+		used = append(used, t.Name)
+	}
+	name, r, ok := x.partName(b, used)
+	if !ok {
+		return
+	}
+	x.only(b, []string{"after", "command", "input", "triggers", "retries", "retry_after", "timeout", "on_unknown",
+		"description"}, []string{"verify"})
+	at := b.Body.Attributes
+	t := ScopeTask{Name: name, Range: r, Command: x.argv(at["command"], r), Input: x.textIn(at["input"]),
+		After: x.after(at["after"]), Retries: x.whole(at["retries"], 0, 0, maxRetries),
+		RetryAfter: x.between(at["retry_after"], "30s", 1, MaxWaitTime),
+		Timeout:    x.between(at["timeout"], "10m", 1, maxTaskTime)}
+	for _, sub := range b.Body.Blocks {
+		if sub.Type != "verify" {
+			continue
+		}
+		if x.only(sub, probeAttributes(), nil); t.Verify != nil {
+			x.Errorf(headerOf(sub), "Block declared twice", "A task can have one verify block.")
+		}
+		p := x.probe(sub)
+		t.Verify = &p
+	}
+	t.OnUnknown = x.onUnknown(at["on_unknown"], t.Verify != nil)
+	if len(t.Input) > maxTaskInput {
+		x.Errorf(r, "Input too long", "The input of a task can have %d bytes.", maxTaskInput)
+	}
+	if s.Members == nil {
+		x.Errorf(r, "Task without targets", "The members of this scope are scopes, which cannot run a command. Declare the "+
+			"task in a scope whose members are targets.")
+	}
+	t.Digest = digestOf([]any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify})
+	s.Tasks = append(s.Tasks, t)
+}
+
+// onUnknown returns the effect of a lost attempt. A task without a verify block asks by default.
+func (x scopeBlock) onUnknown(a *hclsyntax.Attribute, verify bool) string {
+	if a == nil && !verify {
+		return "ask"
+	}
+	text := x.choice(a, UnknownEffects())
+	if text == "verify" && !verify {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Nothing to verify",
+			`on_unknown = "verify" needs a verify block, whose condition holds exactly if the task is done.`)
+	}
+	return text
+}
+
+// argv reads the command of a task.
+func (x scopeBlock) argv(a *hclsyntax.Attribute, r diag.Range) (out []string) {
+	if a == nil {
+		x.Errorf(r, "Task without a command", `Set command: command = ["/usr/local/bin/import", "templates"].`)
+		return nil
+	}
+	v, hds := a.Expr.Value(x.context())
+	x.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	list, err := convert.Convert(v, cty.List(cty.String))
+	if err != nil || list.IsNull() || !list.IsWhollyKnown() || list.LengthInt() == 0 {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type",
+			`command must be a list of words, without a shell: command = ["/usr/local/bin/import", "templates"].`)
+		return nil
+	}
+	size := 0
+	for _, w := range list.AsValueSlice() {
+		if w.IsNull() || strings.ContainsRune(w.AsString(), 0) || len(out) == 0 && w.AsString() == "" {
+			x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad command", "A word of the command is null, empty or has a NUL byte.")
+			return nil
+		}
+		out, size = append(out, w.AsString()), size+len(w.AsString())+1
+	}
+	if size > maxTaskCommand {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Command too long", "The command of a task can have %d bytes.",
+			maxTaskCommand)
+	}
+	return out
+}
+
+// triggers returns any values in a canonical form.
+func (x scopeBlock) triggers(a *hclsyntax.Attribute) string {
+	if a == nil {
+		return ""
+	}
+	v, hds := a.Expr.Value(x.context())
+	x.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return ""
+	}
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type",
+			"triggers must contain only texts, numbers, lists and objects.")
+	}
+	return string(text)
+}
+
+// after reads references to checks and tasks of the same scope.
+func (x scopeBlock) after(a *hclsyntax.Attribute) (out []string) {
+	if a == nil {
+		return nil
+	}
+	exprs, hds := hcl.ExprList(a.Expr)
+	x.Add(syntax.FromHCL(hds)...)
+	for _, e := range exprs {
+		ref, ok := partReference(e)
+		if !ok {
+			x.Errorf(syntax.RangeOf(e.Range()), "Bad reference",
+				"after contains checks and tasks of the same scope: after = [check.formed, task.schema].")
+			continue
+		}
+		out = append(out, ref)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// partReference returns check.NAME or task.NAME.
+func partReference(e hcl.Expression) (string, bool) {
+	t, hds := hcl.AbsTraversalForExpr(e)
+	if hds.HasErrors() || len(t) != 2 || t.RootName() != "check" && t.RootName() != "task" {
+		return "", false
+	}
+	name, ok := t[1].(hcl.TraverseAttr)
+	return t.RootName() + "." + name.Name, ok
+}
+
+// conditions reports references to unknown parts, and cycles of tasks.
+func (x scopeBlock) conditions(s *Scope) {
+	var known []string
+	for _, c := range s.Checks {
+		known = append(known, "check."+c.Name)
+	}
+	after := map[string][]string{}
+	for _, t := range s.Tasks {
+		known = append(known, "task."+t.Name)
+		after["task."+t.Name] = t.After
+	}
+	for _, t := range s.Tasks {
+		for _, ref := range t.After {
+			if !slices.Contains(known, ref) {
+				x.Errorf(t.Range, "Unknown condition", "The task %q is after %s, which the scope %s does not declare.%s", t.Name,
+					ref, s.ID(), syntax.Near(ref, known))
+			}
+		}
+		if Reaches(after, "task."+t.Name) {
+			x.Errorf(t.Range, "Cycle of tasks", "The task %q is after itself. Remove one of the references.", t.Name)
+			return
+		}
+	}
+}
