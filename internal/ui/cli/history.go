@@ -7,7 +7,6 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
-	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -17,46 +16,6 @@ func (s *Printer) Moment(ns int64) string {
 		return ""
 	}
 	return render.Time(time.Unix(0, ns).In(s.App.TimeZone()))
-}
-
-// RunDoc is one run as part of a document.
-type RunDoc struct {
-	Run       int           `json:"run"`
-	Operation string        `json:"operation"`
-	Started   int64         `json:"started"`         // ns since 1970
-	Ended     int64         `json:"ended,omitempty"` // ns since 1970; 0 while unfinished
-	Outcome   string        `json:"outcome"`         // unfinished when it has not ended
-	Changed   int           `json:"changed"`
-	Error     string        `json:"error,omitempty"`
-	Base      int           `json:"base"`
-	To        int           `json:"to"`
-	Target    string        `json:"target,omitempty"`
-	Revision  repo.Revision `json:"revision"`
-	List      string        `json:"list"`
-	User      string        `json:"user"`
-	From      string        `json:"from"`
-	Command   string        `json:"command"`
-	Version   string        `json:"version"`
-	PID       int           `json:"pid,omitempty"`       // of the process that began it
-	Continues int           `json:"continues,omitempty"` // the phase before, of the same apply
-}
-
-// RunJSON converts a run of the journal to its JSON document.
-func RunJSON(i journal.RunInfo) RunDoc {
-	h := i.Header
-	return RunDoc{
-		Run: h.Run, Operation: string(h.Operation), Started: i.Started, Ended: i.Ended, Outcome: OutcomeOf(i),
-		Changed: i.Changed, Error: i.Error, Base: h.Base, To: h.To, Target: h.Target, Revision: h.Revision,
-		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version, PID: h.PID, Continues: h.Continues,
-	}
-}
-
-// OutcomeOf names how a run ended, or that it has not.
-func OutcomeOf(i journal.RunInfo) string {
-	if i.Outcome == "" {
-		return "unfinished"
-	}
-	return string(i.Outcome)
 }
 
 // Operation describes a run in one to three words.

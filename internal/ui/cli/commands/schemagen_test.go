@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/agent"
@@ -29,10 +30,10 @@ import (
 // each. A change of a schema that is not an addition needs a new number.
 func documents() map[string]any {
 	return map[string]any{
-		"fettle.error/1": cli.ErrorDoc{}, "fettle.plan/1": hostcmd.PlanDoc{}, "fettle.drift/1": hostcmd.PlanDoc{},
+		"fettle.error/1": cli.ErrorDoc{}, "fettle.plan/1": rundoc.Plan{}, "fettle.drift/1": rundoc.Plan{},
 		"fettle.report/1": hostcmd.ReportDoc{},
 		"fettle.done/1":   cli.DoneDoc{}, "fettle.status/1": hostcmd.StatusDoc{}, "fettle.log/2": hostcmd.LogDoc{},
-		"fettle.run/1": hostcmd.ShowDoc{},
+		"fettle.run/1": rundoc.Run{},
 		"fettle.gc/1":  hostcmd.GCDoc{}, "fettle.version/1": cli.VersionDoc{}, "fettle.validate/1": repository.ValidateDoc{},
 		"fettle.test/1": repository.TestsDoc{}, "fettle.list/1": repository.ListDoc{},
 		"fettle.graph/1": repository.GraphDoc{},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -35,7 +36,7 @@ func (k *known) applied(e *explanation, entry journal.Entry) string {
 		}
 	}
 	if r, ok := k.runs[entry.Run]; ok {
-		doc := cli.RunJSON(r)
+		doc := rundoc.InfoOf(r)
 		e.Run = &doc
 	}
 	return commit

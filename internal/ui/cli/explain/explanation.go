@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -22,27 +24,18 @@ type explanation struct {
 	Line    string    `json:"line,omitempty"`   // its text
 	// Commit last wrote the line. Without a repository that has the applied commit, it is the
 	// commit of Part in the journal.
-	Commit *repo.Revision `json:"commit,omitempty"`
-	Part   string         `json:"part,omitempty"`  // "modules/web", "." for the root
-	Run    *cli.RunDoc    `json:"run,omitempty"`   // the run that changed it last
-	First  int            `json:"first,omitempty"` // the run that first managed it
-	Origin string         `json:"origin,omitempty"`
-	By     addr.Addr      `json:"by,omitempty"` // the directory whose purge removed it
+	Commit *repo.Revision  `json:"commit,omitempty"`
+	Part   string          `json:"part,omitempty"`  // "modules/web", "." for the root
+	Run    *rundoc.RunInfo `json:"run,omitempty"`   // the run that changed it last
+	First  int             `json:"first,omitempty"` // the run that first managed it
+	Origin string          `json:"origin,omitempty"`
+	By     addr.Addr       `json:"by,omitempty"` // the directory whose purge removed it
 	// Deferred names the value of a run that the state waits for.
 	Deferred string `json:"deferred,omitempty"`
 	// Phases are the states of the address, one after the other, where it has
 	// several.
 	Phases []phaseDoc `json:"phases,omitempty"`
 	phase  int        `json:"-"` // of the applied step, or otherwise of the last wanted one
-}
-
-func holds(l []addr.Addr, a addr.Addr) bool {
-	for _, x := range l {
-		if x == a {
-			return true
-		}
-	}
-	return false
 }
 
 // sourceLine reads the line and its last author, at the applied commit, otherwise in the files as they
@@ -86,7 +79,7 @@ func (k *known) recordedLine(e *explanation, file string) bool {
 		return false
 	}
 	for _, st := range k.states {
-		if st.Source == e.Source && holds(st.Addrs, e.Addr) {
+		if st.Source == e.Source && slices.Contains(st.Addrs, e.Addr) {
 			e.Line = st.Line
 		}
 	}

@@ -48,7 +48,7 @@ func (k *known) stateAt(a addr.Addr, phase int) string {
 	other := ""
 	for _, st := range k.allStates() {
 		switch {
-		case !holds(st.Addrs, a):
+		case !slices.Contains(st.Addrs, a):
 		case st.Phase(a) == phase:
 			return st.ID
 		case other == "":

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -85,7 +86,7 @@ func driftOptions(c *cobra.Command, diffs, verify bool, attributes []string) (ex
 func showDrift(s *cli.Printer, p *plan.Plan, o render.PlanOptions) error {
 	tellNotes(s, p)
 	if s.JSON {
-		if err := s.Document(PlanJSON("fettle.drift/1", p)); err != nil {
+		if err := s.Document(rundoc.PlanOf(rundoc.DriftFormat, p)); err != nil {
 			return err
 		}
 	} else {

@@ -8,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -32,11 +33,7 @@ func lockOut(s *cli.Session, f RunFlags, o executor.Options, p catalog.Policy) (
 }
 
 // arming is the reason why a run is armed automatically, and the way to keep it.
-type arming struct {
-	Changes  []addr.Addr `json:"changes"`   // changes of the access to the machine
-	Within   int64       `json:"within_ns"` // the time to confirm, from the end of the run
-	ByChecks bool        `json:"by_checks"` // its checks confirm it, or take it back at once
-}
+type arming rundoc.Arming
 
 // armingOf returns nil for a plan whose run is not armed, or is armed by the user.
 func armingOf(p *plan.Plan, o executor.Options) *arming {

@@ -3,6 +3,7 @@ package host
 import (
 	"strconv"
 
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
@@ -10,8 +11,8 @@ import (
 
 // LogDoc is the output of log as a JSON document.
 type LogDoc struct {
-	Format string       `json:"format"` // fettle.log/2
-	Runs   []cli.RunDoc `json:"runs"`   // newest first
+	Format string           `json:"format"` // fettle.log/2
+	Runs   []rundoc.RunInfo `json:"runs"`   // newest first
 	// Commands are the commands of fettle run and similar commands, newest first.
 	Commands []RanDoc `json:"commands"`
 }
@@ -35,13 +36,13 @@ func showLog(s *cli.Printer, h history, left int) error {
 func logRow(s *cli.Printer, r journal.RunInfo) []string {
 	h := r.Header
 	return []string{strconv.Itoa(h.Run), s.Moment(r.Started), h.User, cli.Operation(h), strconv.Itoa(r.Changed),
-		cli.OutcomeOf(r), render.Style{}.Revision(h.Revision)}
+		rundoc.Outcome(r), render.Style{}.Revision(h.Revision)}
 }
 
 func logJSON(h history) LogDoc {
-	doc := LogDoc{Format: "fettle.log/2", Runs: []cli.RunDoc{}, Commands: []RanDoc{}}
+	doc := LogDoc{Format: "fettle.log/2", Runs: []rundoc.RunInfo{}, Commands: []RanDoc{}}
 	for _, r := range h.runs {
-		doc.Runs = append(doc.Runs, cli.RunJSON(r))
+		doc.Runs = append(doc.Runs, rundoc.InfoOf(r))
 	}
 	for _, c := range h.commands {
 		doc.Commands = append(doc.Commands, ranJSON(c))

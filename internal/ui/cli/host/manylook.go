@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/round"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -22,7 +23,7 @@ func driftMany(ctx context.Context, s *cli.Session, f viewFlags, many cli.ManyFl
 				return cli.Failed(err)
 			}
 			o := round.Outcome{Status: fanout.OK, Line: fmt.Sprintf("%d in sync", p.Unchanged),
-				Doc: PlanJSON("fettle.drift/1", p), Notes: p.Notes}
+				Doc: rundoc.PlanOf(rundoc.DriftFormat, p), Notes: p.Notes}
 			if len(p.Changes) > 0 {
 				var b bytes.Buffer
 				s.Style().Drift(&b, p, f.options(s.Printer))

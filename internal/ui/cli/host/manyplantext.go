@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/round"
@@ -22,7 +23,7 @@ func outcomeOfPlan(cr *cli.TargetSet, p *plan.Plan, warning string, v viewFlags)
 		b.WriteString("\n" + warning + "\n")
 	}
 	o := round.Outcome{Status: fanout.OK, Line: render.Style{}.Summary(p), Body: b.String(),
-		Doc: PlanJSON("fettle.plan/1", p),
+		Doc: rundoc.PlanOf(rundoc.PlanFormat, p),
 		Err: changesIn(p), Notes: p.Notes}
 	if o.Err != nil {
 		o.Status = fanout.Changed

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/savedplan"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -113,8 +114,8 @@ func ShowPlan(ctx context.Context, s *cli.Session, x executor.Executor, req exec
 	}
 	armed := armingOf(p, o)
 	if s.JSON {
-		doc := PlanJSON("fettle.plan/1", p)
-		doc.Armed = armed
+		doc := rundoc.PlanOf(rundoc.PlanFormat, p)
+		doc.Armed = (*rundoc.Arming)(armed)
 		err = s.Document(doc)
 	} else {
 		s.Style().Plan(s.App.Stdout, p, f.options(s.Printer))

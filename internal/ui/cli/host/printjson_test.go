@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -20,10 +21,10 @@ func TestNamesInJSON(t *testing.T) {
 		p := &plan.Plan{Changes: []plan.Change{{Action: plan.Purge, Addr: addr.File(n)}}}
 		var out bytes.Buffer
 		printer := &cli.Printer{App: &cli.App{Stdout: &out}}
-		if err := printer.Document(PlanJSON("fettle.plan/1", p)); err != nil {
+		if err := printer.Document(rundoc.PlanOf(rundoc.PlanFormat, p)); err != nil {
 			t.Fatal(err)
 		}
-		var plain, whole PlanDoc
+		var plain, whole rundoc.Plan
 		if err := json.Unmarshal(out.Bytes(), &plain); err != nil {
 			t.Fatal(err)
 		}

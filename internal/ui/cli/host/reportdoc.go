@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -30,7 +31,7 @@ type ReportDoc struct {
 	NotUndone []addr.Addr            `json:"stays,omitempty"`
 	ConfirmBy int64                  `json:"confirm_by,omitempty"`
 	Duration  int64                  `json:"duration_ns"`
-	Plan      *PlanDoc               `json:"plan,omitempty"`
+	Plan      *rundoc.Plan           `json:"plan,omitempty"`
 }
 
 func reportJSON(r *executor.Report, p *plan.Plan, err error) ReportDoc {
@@ -39,7 +40,7 @@ func reportJSON(r *executor.Report, p *plan.Plan, err error) ReportDoc {
 		Changed: r.Changed,
 		Failed:  r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
 		NotUndone: r.NotUndone,
-		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: PlanJSON("fettle.plan/1", p),
+		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: rundoc.PlanOf(rundoc.PlanFormat, p),
 	}
 	if err != nil {
 		doc.Error = err.Error()

@@ -50,12 +50,12 @@ func showOne(s *cli.Printer, c *cobra.Command, x executor.Executor, a []string, 
 	if diff {
 		d, err = executor.DetailsOf(c.Context(), x, run, true)
 	} else {
-		d.Shown, err = x.Show(c.Context(), run)
+		d, _, err = executor.ReadRun(c.Context(), x, run, false)
 	}
 	if err != nil {
 		return err
 	}
-	return showRun(s, d.Shown)
+	return showRun(s, d)
 }
 
 // RunNumber returns the number of the named run, otherwise of the last run.

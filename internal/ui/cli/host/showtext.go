@@ -9,30 +9,18 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// ShowDoc is one run as a document.
-type ShowDoc struct {
-	Format      string                `json:"format"` // fettle.run/1
-	Info        cli.RunDoc            `json:"info"`
-	Plan        *PlanDoc              `json:"plan,omitempty"`
-	Invocations []executor.Invocation `json:"invocations"`
-}
-
-func showRun(s *cli.Printer, shown executor.Shown) error {
+func showRun(s *cli.Printer, d executor.RunDetails) error {
 	if s.JSON {
-		doc := ShowDoc{Format: "fettle.run/1", Info: cli.RunJSON(shown.Info), Plan: PlanJSON("fettle.plan/1", shown.Plan),
-			Invocations: shown.Invocations}
-		if doc.Invocations == nil {
-			doc.Invocations = []executor.Invocation{}
-		}
-		return s.Document(doc)
+		return s.Document(rundoc.Of(d))
 	}
-	i, h, w := shown.Info, shown.Info.Header, s.App.Stdout
+	i, h, w := d.Info, d.Info.Header, s.App.Stdout
 	took := ""
 	if i.Ended > 0 {
 		took = " in " + render.Duration(time.Duration(i.Ended-i.Started))
@@ -40,7 +28,7 @@ func showRun(s *cli.Printer, shown executor.Shown) error {
 	s.Style().Pairs(w, []render.Pair{
 		{Name: "run", Value: strconv.Itoa(h.Run)},
 		{Name: "operation", Value: cli.Operation(h) + ", from " + render.RunName(h.Base)},
-		{Name: "outcome", Value: cli.OutcomeOf(i) + took + fmt.Sprintf(", %d changed", i.Changed)},
+		{Name: "outcome", Value: rundoc.Outcome(i) + took + fmt.Sprintf(", %d changed", i.Changed)},
 		{Name: "error", Value: i.Error},
 		{Name: "started", Value: s.Moment(i.Started)},
 		{Name: "by", Value: cli.JoinWords(h.User, "("+h.From+")", processText(h.PID))},
@@ -50,10 +38,10 @@ func showRun(s *cli.Printer, shown executor.Shown) error {
 		{Name: "author", Value: h.Revision.Author},
 		{Name: "parts", Value: partsText(h.Revision)},
 	})
-	for _, inv := range shown.Invocations {
+	for _, inv := range d.Invocations {
 		showInvocation(s, inv)
 	}
-	showDiffs(s, shown.Plan)
+	showDiffs(s, d.Plan)
 	return nil
 }
 

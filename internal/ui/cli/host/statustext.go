@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -22,7 +23,7 @@ type StatusDoc struct {
 	Managed    int             `json:"managed"` // addresses
 	Complete   bool            `json:"complete"`
 	Pending    []addr.Addr     `json:"pending,omitempty"`
-	Last       *cli.RunDoc     `json:"last,omitempty"`
+	Last       *rundoc.RunInfo `json:"last,omitempty"`
 	Unfinished int             `json:"unfinished,omitempty"` // a run that crashed
 	Frozen     *journal.Frozen `json:"frozen,omitempty"`
 	Armed      *journal.Arming `json:"armed,omitempty"`
@@ -41,7 +42,7 @@ func statusJSON(st executor.Status) StatusDoc {
 		doc.Pending = append(doc.Pending, p.Addr)
 	}
 	if st.Last != nil {
-		r := cli.RunJSON(*st.Last)
+		r := rundoc.InfoOf(*st.Last)
 		doc.Last = &r
 	}
 	return doc
@@ -79,7 +80,7 @@ func lastRun(s *cli.Printer, r *journal.RunInfo) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s, %s by %s, %s, %d changed", s.Moment(r.Started), cli.Operation(r.Header), r.Header.User,
-		cli.OutcomeOf(*r), r.Changed)
+		rundoc.Outcome(*r), r.Changed)
 	if r.Error != "" {
 		text += "\n" + r.Error
 	}
