@@ -223,6 +223,7 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Call(ctx, c, route.ClearSignal(), route.SignalName{Signal: "schema"},
 		document.ReasonRequest{Reason: "why"}))
 	try(client.Get(ctx, c, route.Locks()))
+	try(client.GetAt(ctx, c, route.Run(), route.TargetRun{Target: "web1", Run: 4}))
 	try(client.GetAt(ctx, c, route.History(), route.HistoryQuery{}))
 	try(client.GetAt(ctx, c, route.Search(), route.SearchQuery{Text: "nginx"}))
 	try(client.Call(ctx, c, route.ReleaseLock(), route.LockName{Lock: "reboots"},

@@ -36,6 +36,7 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleTargets(t, h.targets)
 	api.HandleFreezes(t, h.targets)
 	api.HandleExecutors(t, h.executors)
+	api.HandleRuns(t, h.executors)
 	api.HandleModules(t, shown)
 	api.HandleAssignments(t, h.leader, locks.Service{Of: h.locks})
 	api.HandleExports(t, h.exports)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -48,17 +48,21 @@ func runPage(v *visit) (*page, error) {
 	if !ok {
 		return noPage(v)
 	}
-	p := &page{Title: fmt.Sprintf("Run %d of %s", n, host.Name), Command: commandOfRun(v, &host, n)}
+	p := &page{Title: fmt.Sprintf("Run %d of %s", n, host.Name)}
+	p.sameRun(v, &host, n)
 	return p, p.addRun(v, host, func(context.Context, *wire.Client) (int, error) { return n, nil })
 }
 
-// commandOfRun shows a run on the command line. A reader gets no differences of content.
-func commandOfRun(v *visit, of *hostData, n int) string {
-	command := of.command("show", strconv.Itoa(n))
-	if v.May(access.Operate) {
-		command += " --diff"
+// sameRun sets the command and the address that return a run. A reader gets no differences of content.
+func (p *page) sameRun(v *visit, of *hostData, n int) {
+	diff := v.May(access.Operate)
+	p.Command = of.command("show", strconv.Itoa(n))
+	if diff {
+		p.Command += " --diff"
 	}
-	return command
+	if v.host == nil {
+		p.Address = address(route.Run(), route.TargetRun{Target: of.Name, Run: n, Diff: diff})
+	}
 }
 
 // addRun adds the content of a page about one run. number finds the run.
@@ -72,7 +76,7 @@ func (p *page) addRun(v *visit, host hostData, number func(context.Context, *wir
 		}
 		shown, err := showRun(ctx, x, &d.hostData, n)
 		if err == nil {
-			p.Command = commandOfRun(v, &d.hostData, n)
+			p.sameRun(v, &d.hostData, n)
 			d.fill(shown, p.Command)
 		}
 		return err
@@ -89,14 +93,8 @@ func (p *page) addRun(v *visit, host hostData, number func(context.Context, *wir
 
 // showRun reads a run. If the host does not have it, the error is a problem with the status 404.
 func showRun(ctx context.Context, x *wire.Client, of *hostData, n int) (d executor.RunDetails, err error) {
-	if d, err = x.RunDetails(ctx, n, true); err == nil {
-		return d, nil
-	}
-	if d.Shown, err = x.Show(ctx, n); err == nil { // an agent of an earlier version
-		return d, nil
-	}
-	runs, lerr := x.Runs(ctx)
-	if lerr != nil || slices.ContainsFunc(runs, isRun(n)) {
+	d, found, err := executor.ReadRun(ctx, x, n, true)
+	if err == nil || found {
 		return d, err
 	}
 	return d, &document.Problem{Title: "There is no such run", Status: http.StatusNotFound,

@@ -108,3 +108,15 @@ func TestUnknownRun(t *testing.T) {
 		t.Errorf("a damaged run: %d\n%s", w.Code, w.Body)
 	}
 }
+
+// TestRequestOfRun: the page of a run has the request to the API that returns the run. Only operators get the one with
+// differences of content.
+func TestRequestOfRun(t *testing.T) {
+	for request, rights := range map[string][]string{`$HUB/v1/targets/web1/runs/60&#34;`: {"read"},
+		`$HUB/v1/targets/web1/runs/60?diff=true&#34;`: {"operate", "read"}} {
+		text := read(siteOf(t, plain(history{}, rights...)), "/targets/web1/runs/60").Body.String()
+		if !strings.Contains(text, strings.ReplaceAll(request, "&#34;", `"`)) {
+			t.Errorf("the page for %v lacks %s:\n%s", rights, request, text)
+		}
+	}
+}

@@ -116,8 +116,3 @@ func (r run) By() string {
 	return strings.Join(slices.DeleteFunc([]string{r.Header.User, r.Header.From}, func(s string) bool { return s == "" }),
 		", from ")
 }
-
-// isRun returns a function that reports whether a run has a number.
-func isRun(n int) func(journal.RunInfo) bool {
-	return func(r journal.RunInfo) bool { return r.Header.Run == n }
-}

@@ -54,17 +54,13 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 			"cannot answer with a document: this route is a stream of bytes in both directions",
 			"Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
 	}
-	d, err := t.targets.Target(c.r.Context(), name, c.h.Now())
+	target, err := c.workable(t, name)
 	if err != nil {
 		return err
 	}
-	if d.Target.Standing != fleet.Active {
-		return &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing),
-			"List targets and their state: fettle target list"}
-	}
 	ctx, done := context.WithTimeout(c.r.Context(), Patience)
 	defer done()
-	stream, err := b.OpenExecutor(ctx, c.who, d.Target.ID, changes)
+	stream, err := b.OpenExecutor(ctx, c.who, target.ID, changes)
 	if err != nil {
 		return err
 	}
@@ -74,6 +70,16 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 	}
 	c.said = true
 	return c.carry(conn, buffered.Reader, stream)
+}
+
+// workable returns a target, or an error unless the target is active.
+func (c *call) workable(t *Table, name string) (document.Target, error) {
+	d, err := t.targets.Target(c.r.Context(), name, c.h.Now())
+	if err == nil && d.Target.Standing != fleet.Active {
+		err = &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing),
+			"List targets and their state: fettle target list"}
+	}
+	return d.Target, err
 }
 
 // carry copies in both directions until one end closes, and then closes the other end. Each

@@ -70,6 +70,8 @@ type call struct {
 	in    any
 	id    string
 	said  bool // the status line was sent
+	// audited means that the call is recorded although its route changes nothing.
+	audited bool
 }
 
 // ServeHTTP answers one request.
@@ -110,23 +112,32 @@ func (c *call) serve() (any, error) {
 		return nil, err
 	}
 	c.who = who
-	if !who.May(c.route.Right) {
-		c.audit(access.Denied, "")
-		if who.Unconfirmed {
-			return nil, c.unconfirmed()
-		}
-		return nil, fail(http.StatusForbidden, "Not allowed",
-			fmt.Sprintf("%s needs the right %q, which %s does not have", c.route.Name(), c.route.Right, who.Name),
-			"Ask a user with the right admin for it")
+	if err := c.need(c.route.Right); err != nil {
+		return nil, err
 	}
 	return c.run()
 }
 
+// need returns an error unless the user has a right. It records a change that is refused.
+func (c *call) need(right access.Right) error {
+	switch {
+	case c.who.May(right):
+		return nil
+	case c.who.Unconfirmed:
+		_ = c.audit(access.Denied, "")
+		return c.unconfirmed(right)
+	}
+	_ = c.audit(access.Denied, "")
+	return fail(http.StatusForbidden, "Not allowed",
+		fmt.Sprintf("%s needs the right %q, which %s does not have", c.route.Name(), right, c.who.Name),
+		"Ask a user with the right admin for it")
+}
+
 // unconfirmed returns the error for a user whose rights this hub cannot confirm, because the store
 // does not answer.
-func (c *call) unconfirmed() error {
+func (c *call) unconfirmed(right access.Right) error {
 	text := fmt.Sprintf("%s needs the right %q, and the hub cannot confirm now that %s has it", c.route.Name(),
-		c.route.Right, c.who.Name)
+		right, c.who.Name)
 	if c.h.MayChange != nil {
 		if err := c.h.MayChange(); err != nil {
 			text += ". " + err.Error()
@@ -278,10 +289,10 @@ func (c *call) read() error {
 	return nil
 }
 
-// audit records a changing call.
+// audit records a call, if it changes something or is audited.
 func (c *call) audit(outcome, reason string) error {
 	switch {
-	case !c.route.Changes():
+	case !c.route.Changes() && !c.audited:
 		return nil
 	case c.h.Audit == nil:
 		return errors.New("this hub has no audit log")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"path"
 	"reflect"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // OpenAPI returns the table as an OpenAPI 3.1 document with JSON Schema 2020-12. It is derived from
 // the routes and the Go types.
 func OpenAPI() map[string]any {
-	w := schemas{defs: map[string]any{}}
+	w := schemas{defs: map[string]any{}, types: map[string]reflect.Type{}}
 	paths := map[string]any{}
 	for _, r := range route.All() {
 		at, ok := paths[r.Path].(map[string]any)
@@ -44,7 +45,10 @@ func OpenAPI() map[string]any {
 }
 
 // schemas collects the schemas of the types that it encounters.
-type schemas struct{ defs map[string]any }
+type schemas struct {
+	defs  map[string]any
+	types map[string]reflect.Type // by the name of their schema
+}
 
 func (w schemas) operation(r route.Row) map[string]any {
 	op := map[string]any{
@@ -133,11 +137,12 @@ func (w schemas) of(t reflect.Type) map[string]any {
 	case reflect.Pointer:
 		return w.of(t.Elem())
 	case reflect.Struct:
-		if _, ok := w.defs[t.Name()]; !ok {
-			w.defs[t.Name()] = nil // a type can contain itself
-			w.defs[t.Name()] = w.object(t)
+		name := w.name(t)
+		if _, ok := w.defs[name]; !ok {
+			w.defs[name] = nil // a type can contain itself
+			w.defs[name] = w.object(t)
 		}
-		return map[string]any{"$ref": "#/components/schemas/" + t.Name()}
+		return map[string]any{"$ref": "#/components/schemas/" + name}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": w.of(t.Elem())}
 	case reflect.Map:
@@ -157,6 +162,18 @@ func (w schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{}
 	}
 	return map[string]any{"type": "integer"}
+}
+
+// name returns the name of the schema of a struct. Of two types with the same name, the second one has the name of its
+// package in front.
+func (w schemas) name(t reflect.Type) string {
+	name := t.Name()
+	if first, ok := w.types[name]; ok && first != t {
+		of := path.Base(t.PkgPath())
+		name = strings.ToUpper(of[:1]) + of[1:] + name
+	}
+	w.types[name] = t
+	return name
 }
 
 func (w schemas) object(t reflect.Type) map[string]any {

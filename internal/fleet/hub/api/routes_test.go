@@ -44,6 +44,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/requests/{request}/reject", "/v1/targets/web1/requests/suspect/reject", `{"reason":"no"}`},
 	{"POST /v1/targets/{target}/look", "/v1/targets/web1/look", "{}"},
 	{"POST /v1/targets/{target}/work", "/v1/targets/web1/work", `{"command":"run -t web1 -- uptime"}`},
+	{"GET /v1/targets/{target}/runs/{run}", "/v1/targets/web1/runs/4", ""},
 	{"GET /v1/modules", "/v1/modules", ""},
 	{"GET /v1/modules/{module}", "/v1/modules/modules%2Fweb?limit=1", ""},
 	{"GET /v1/exports", "/v1/exports", ""},

@@ -14,6 +14,10 @@ const (
 	maxOpen         = 1024
 	maxOpenOfUser   = 200
 	maxOpenOnTarget = 8 // of one user
+	// Runs are read completely before they are sent. Each uses at most a few times maxRun of memory.
+	maxReads       = 16
+	maxReadsOfUser = 4
+	maxRun         = 16 << 20 // bytes of one message of an agent
 )
 
 // opened counts open executors. The zero value has none. It is safe for concurrent use.
@@ -63,4 +67,35 @@ func (o *opened) leave(user string, pair [2]string) {
 	if o.pairs[pair]--; o.pairs[pair] == 0 {
 		delete(o.pairs, pair)
 	}
+}
+
+// reads counts the runs that are being read. The zero value has none. It is safe for concurrent use.
+type reads struct {
+	mu    sync.Mutex
+	all   int
+	users map[string]int
+}
+
+// enter counts one more run, or returns a refusal.
+func (r *reads) enter(user string) (leave func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all >= maxReads || r.users[user] >= maxReadsOfUser {
+		return nil, &api.Refusal{Status: api.TooMany,
+			Why:  "cannot read another run: too many are being read through this hub",
+			Hint: "Try again in a few seconds"}
+	}
+	if r.users == nil {
+		r.users = map[string]int{}
+	}
+	r.all++
+	r.users[user]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.all--
+		if r.users[user]--; r.users[user] == 0 {
+			delete(r.users, user)
+		}
+	}, nil
 }

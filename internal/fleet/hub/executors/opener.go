@@ -25,10 +25,11 @@ type Config struct {
 	MissingHubs func(context.Context) error
 }
 
-// Opener opens executors. It is safe for concurrent use: opened has its own lock.
+// Opener opens executors. It is safe for concurrent use: opened and reads have their own locks.
 type Opener struct {
 	Config
 	opened opened
+	reads  reads
 }
 
 // New returns an opener.

@@ -45,6 +45,11 @@ func Table(b Backend) *api.Table {
 	api.HandleTargets(t, b)
 	api.HandleFreezes(t, b)
 	api.HandleExecutors(t, b)
+	if r, ok := b.(api.Runs); ok {
+		api.HandleRuns(t, r)
+	} else {
+		api.HandleRuns(t, Runs{})
+	}
 	api.HandleModules(t, b)
 	api.HandleAssignments(t, b, Locks{})
 	api.HandleExports(t, b)
