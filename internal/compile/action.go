@@ -23,6 +23,8 @@ type ActionCall struct {
 	// Env has secrets that a user typed: NAME=VALUE for all commands of the action. They must not
 	// be shown or stored.
 	Env []string
+	// Locks are the names of the locks that the commands need, sorted.
+	Locks []string
 }
 
 // Runnable returns the repository's commands and actions, see query.FindRunnable.
@@ -61,7 +63,8 @@ func (r *Repository) CallAction(in Input, name string, params map[string]string,
 	}
 	c, ds := eval.CallAction(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars,
 		Outputs: in.Outputs}, name, params, dry)
-	call := ActionCall{Action: c.Action, Env: c.Env, Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
+	call := ActionCall{Action: c.Action, Env: c.Env, Locks: c.Locks,
+		Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
 	if ds.HasErrors() {
 		return call, sorted(ds)
 	}

@@ -28,7 +28,11 @@ func (w *starWriter) calls(in string, list []entry) {
 			w.calls(in+"    ", blocks)
 		}
 		if _, body := e.value.([]entry); !body || e.name == "vars" || e.name == "merge" {
-			w.WriteString(in + e.name + "(" + starValue(e.value) + ")\n")
+			value := starValue(e.value)
+			if _, text := e.value.(plain); text && e.name == "lock" { // lock("NAME") declares a lock
+				value = "[" + value + "]"
+			}
+			w.WriteString(in + e.name + "(" + value + ")\n")
 			continue
 		}
 		var args []string

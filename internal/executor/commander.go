@@ -17,7 +17,8 @@ const DefaultTimeout = 5 * time.Minute
 type Commander interface {
 	// Command runs commands one after the other until one fails. A command that changes
 	// something takes the lock and recovers a crashed run first, as Apply does. On a
-	// frozen machine it is refused with ErrFrozen.
+	// frozen machine it is refused with ErrFrozen. A command with Locks waits for its slots
+	// like a run. It ends with ErrNoSlot if it gets none, and is stopped if its leases end.
 	//
 	// show receives the output in order of arrival, from one goroutine at a time. If
 	// texts must be masked, it receives whole lines. show may block the command; nil
@@ -52,6 +53,8 @@ type Command struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	// ReadOnly means that it changes nothing. It then needs no lock.
 	ReadOnly bool `json:"looks,omitempty"`
+	// Locks are the locks whose slots the programs need. The command begins with a slot of each lock.
+	Locks []string `json:"locks,omitempty"`
 	// Stdin is the input of the first command. It is never recorded.
 	Stdin []byte `json:"stdin,omitempty"`
 	// Hide are texts that are masked in output and records, such as secrets that the user

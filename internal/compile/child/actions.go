@@ -63,6 +63,7 @@ func serveCall(r *compile.Repository, q question) (compile.ActionCall, diag.List
 func writeCall(w *writer, call compile.ActionCall) {
 	writeActions(w, []query.Action{call.Action})
 	w.texts(call.Env)
+	w.texts(call.Locks)
 	writeResult(w, call.Result)
 }
 
@@ -72,7 +73,7 @@ func readCall(r *reader, tree repo.Tree) (call compile.ActionCall) {
 		r.fail("%d actions for one call", len(list))
 		return call
 	}
-	call.Action, call.Env = list[0], r.texts()
+	call.Action, call.Env, call.Locks = list[0], r.texts(), r.texts()
 	call.Result = readResult(r, tree)
 	return call
 }

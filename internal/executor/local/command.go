@@ -33,6 +33,11 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 		}
 		defer l.Close()
 	}
+	h, ctx, err := x.files.slotsOf(ctx, c, o, show)
+	if err != nil {
+		return nil, err
+	}
+	defer h.release()
 	x.keys.hide(c.Hide)
 	if err := x.keys.offer(c.Secrets, blobsOf(c.Sealed)); err != nil {
 		return nil, err
@@ -45,9 +50,25 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 		return nil, err
 	}
 	res, err := x.files.execute(ctx, c, show)
+	err = h.explain(ctx, err)
 	res.ID = rec.ID
 	x.names.Forget() // it may have made accounts
 	return res, joinRecord(err, x.store.EndCommand(x.files.ended(rec, res, err)))
+}
+
+// slotsOf acquires the slots that a command needs. The command uses the returned context. The caller must release them.
+func (x *files) slotsOf(ctx context.Context, c executor.Command, o executor.Options,
+	show func(executor.Output)) (*hold, context.Context, error) {
+	h := x.runs.hold(ctx, o, func(e executor.Event) {
+		if show != nil {
+			show(executor.Output{Stderr: true, Text: []byte("fettle: " + e.Text + "\n")})
+		}
+	})
+	if c.ReadOnly && len(c.Locks) > 0 {
+		return h, ctx, errors.New("cannot run a command with locks that changes nothing: it needs no lock")
+	}
+	under, _, err := h.acquire(ctx, c.Locks)
+	return h, under, err
 }
 
 // joinRecord combines the error of a command with the error of its record in the history.

@@ -11,7 +11,7 @@ import (
 // Command converts a compiled action of a repository. The result shares memory with call.
 func Command(call compile.ActionCall) executor.Command {
 	cmd := executor.Command{Action: call.Action.ID(), ReadOnly: !call.Action.Changes, Secrets: call.Result.Secrets,
-		Sealed: map[string][]byte{}}
+		Locks: call.Locks, Sealed: map[string][]byte{}}
 	for _, st := range call.Result.List {
 		cmd.Argv = append(cmd.Argv, st.Args[1:])
 		cmd.Env, cmd.Dir, cmd.User = st.All("env"), st.Get("cwd"), st.Get("user")

@@ -116,8 +116,19 @@ func (x *Client) Command(ctx context.Context, c executor.Command, o executor.Opt
 		data = func(r io.Reader) error { return readOutput(r, show) }
 	}
 	var res *executor.CommandResult
-	err = x.call(ctx, "command", in, &res, nil, data)
+	err = x.call(ctx, callOf(c), in, &res, nil, data)
 	return res, err
+}
+
+// lockedCommand is the call of a command that needs slots. An earlier version does not have it, and would ignore
+// Command.Locks.
+const lockedCommand = "locked-command"
+
+func callOf(c executor.Command) string {
+	if len(c.Locks) > 0 {
+		return lockedCommand
+	}
+	return "command"
 }
 
 // Commands implements executor.Commander.

@@ -38,8 +38,8 @@ func readCalls() []string {
 // signable are the calls whose parameters are complete. A plan and an apply request content and
 // lists during the call, so a signature of their parameters would not cover these.
 func signable() []string {
-	return []string{"command", "put", "get", "drift", "plan-rollback", "rollback", "recover", "confirm", "freeze",
-		"unfreeze", "collect", "identity", "collected"}
+	return []string{"command", lockedCommand, "put", "get", "drift", "plan-rollback", "rollback", "recover", "confirm",
+		"freeze", "unfreeze", "collect", "identity", "collected"}
 }
 
 func (v *server) readOnly(call string) error {

@@ -105,11 +105,16 @@ func TestSignedCalls(t *testing.T) {
 	if _, err := c.Status(ctx); err != nil || !slices.Equal(signs, []string{"command", "freeze"}) {
 		t.Errorf("%v, %v", signs, err)
 	}
+	cmd.Locks = []string{"a"} // an earlier version does not have the call, and would ignore the locks
+	if _, err := c.Command(ctx, cmd, executor.Options{}, nil); err != nil || !slices.Equal(x.ran[1].Locks, cmd.Locks) ||
+		signs[2] != "locked-command" {
+		t.Errorf("a command with a lock: %v, %+v, %v", err, x.ran, signs)
+	}
 	if _, err := c.Plan(ctx, executor.Request{}); !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrUnsigned) ||
 		!strings.Contains(err.Error(), "--via ssh") {
 		t.Errorf("a plan: %v", err)
 	}
-	if len(signs) != 2 {
+	if len(signs) != 3 {
 		t.Errorf("signed %v", signs)
 	}
 }

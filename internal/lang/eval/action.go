@@ -43,6 +43,8 @@ type Call struct {
 	// Env has secret values that a user typed, as NAME=VALUE. All commands of States get them in
 	// addition to their own environment.
 	Env []string
+	// Locks are the names of the locks that the commands need, sorted.
+	Locks []string
 }
 
 // CallAction returns the commands of an action with these parameters. If dry is set and the action
@@ -66,6 +68,7 @@ func CallAction(p *source.Program, in Input, name string, params map[string]stri
 		what = "dry_run"
 	}
 	addCommands(ev, &call, inner, a, what)
+	call.Locks = locksIn(ev, inner, nil, a.Attributes["lock"])
 	return call, source.Finish(p, ev.List)
 }
 

@@ -39,6 +39,7 @@ func Observe(p *source.Program, in Input, o Observer) (*catalog.Catalog, *Evalua
 			continue
 		}
 		s.node = ev.addGroup(s, -1, s.Prefix[:len(s.Prefix)-1], nil)
+		ev.Catalog.Nodes[s.node].Locks = locksOfModule(ev, s)
 		walkScope(ev, s, s.node)
 	}
 	addExports(ev)

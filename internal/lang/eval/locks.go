@@ -3,6 +3,7 @@ package eval
 import (
 	"slices"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
@@ -15,16 +16,31 @@ import (
 // list and null mean none.
 func locksOf(ev *Evaluator, st *State, each map[string]cty.Value) []string {
 	a := st.decl.Attributes["lock"]
-	if a == nil {
-		return nil
-	}
-	r := syntax.RangeOf(a.Expr.Range())
-	if st.kind != nil && changesNothing(st.kind) {
+	if a != nil && st.kind != nil && changesNothing(st.kind) {
 		ev.Errorf(syntax.RangeOf(a.NameRange), "Unnecessary lock", "A %s changes nothing, so it needs no lock. Remove lock.",
 			st.kind.Name)
 		return nil
 	}
-	v, _, ok := ev.eval(st.Scope, each, a.Expr)
+	return locksIn(ev, st.Scope, each, a)
+}
+
+// locksOfModule returns the locks that all states of a module need.
+func locksOfModule(ev *Evaluator, s *Scope) []string {
+	if s.body.Lock == nil {
+		return nil
+	}
+	mark := ev.observed.mark()
+	defer func() { ev.observed.made(Outcome{Unshared: true}, mark) }()
+	return locksIn(ev, s, nil, s.body.Lock)
+}
+
+// locksIn evaluates an attribute with names of locks. It returns nil if a is nil.
+func locksIn(ev *Evaluator, s *Scope, each map[string]cty.Value, a *hclsyntax.Attribute) []string {
+	if a == nil {
+		return nil
+	}
+	r := syntax.RangeOf(a.Expr.Range())
+	v, _, ok := ev.eval(s, each, a.Expr)
 	if !ok {
 		return nil
 	}
@@ -35,7 +51,7 @@ func locksOf(ev *Evaluator, st *State, each map[string]cty.Value) []string {
 		return nil
 	}
 	if len(names) > step.MaxLocks {
-		ev.Errorf(r, "Too many locks", "A state can need up to %d locks.", step.MaxLocks)
+		ev.Errorf(r, "Too many locks", "lock can name up to %d locks.", step.MaxLocks)
 		return nil
 	}
 	for _, name := range names {

@@ -160,12 +160,14 @@ func actionAttrs() []kind.Attr {
 			Doc: "list of words, or several such lists, which run one after the other until one fails"},
 		{Name: "dry_run", Type: cty.DynamicPseudoType,
 			Doc: "commands for fettle run --dry-run, which must not change anything"},
-		{Name: "changes", Type: cty.Bool, Doc: "false if the action changes nothing; it then needs no lock"},
+		{Name: "changes", Type: cty.Bool, Doc: "false if the action changes nothing; it then runs beside other runs"},
 		plainText("output", "json if the commands print JSON objects, which fettle run shows as a table; default: text",
 			"json", "text"),
 		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; secrets are never shown"},
 		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
-		{Name: "timeout", Type: cty.String, Doc: "time limit of each command, such as 30s; default: 5m"}, docAttr(),
+		{Name: "timeout", Type: cty.String, Doc: "time limit of each command, such as 30s; default: 5m"},
+		{Name: "lock", Type: nameOrList,
+			Doc: "name of a lock, or list of names: the action runs with a slot of each lock"}, docAttr(),
 	}
 }
 

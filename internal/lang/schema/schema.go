@@ -72,7 +72,9 @@ func (p Part) top() Block {
 	switch p {
 	case Module:
 		return Block{Inside: append(moduleBlocks(), "action", "exported", "lookup", "needs", "output"),
-			Attrs: []kind.Attr{plainText("version", "version of the module, such as 1.4.0")}}
+			Attrs: []kind.Attr{plainText("version", "version of the module, such as 1.4.0"),
+				{Name: "lock", Type: nameOrList,
+					Doc: "name of a lock, or list of names: a run that changes a state of the module needs a slot of each lock"}}}
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}

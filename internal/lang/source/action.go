@@ -12,7 +12,8 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "changes", "command", "dry_run", "output", "timeout", "user", "cwd", "env"},
+	ps.only(b, []string{"description", "changes", "command", "dry_run", "output", "timeout", "user", "cwd", "env",
+		"lock"},
 		[]string{"param"})
 	at := b.Body.Attributes
 	switch old := ps.body.Actions[name]; {
@@ -42,6 +43,10 @@ func (ps *parser) action(b *hclsyntax.Block) {
 					`and this is %q.%s`, word, syntax.Suggest(word, []string{"json", "text"}))
 		}
 		a.JSON = ps.textOf(at, "output") == "json"
+	}
+	if l := at["lock"]; l != nil && !a.Changes {
+		ps.Errorf(syntax.RangeOf(l.NameRange), "Unnecessary lock",
+			"The action %q changes nothing, so it needs no lock. Remove lock, or changes = false.", name)
 	}
 	ps.body.Actions[name] = a
 }

@@ -27,6 +27,8 @@ type Body struct {
 	// Version is the version of a module, "" if it has none. VersionRange is its place.
 	Version      string
 	VersionRange diag.Range
+	// Lock has the names of the locks that all states of a module need; nil: none.
+	Lock *hclsyntax.Attribute
 	// exported has the module's declared inputs from other targets.
 	Exported map[string]*Exported
 	Decls    []*Declaration // in the order of declaration

@@ -33,6 +33,8 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		ps.prog.Top.Layer = a
 	case ps.in == nil && !ps.top && a.Name == "version":
 		ps.version(a)
+	case ps.in == nil && !ps.top && a.Name == "lock":
+		ps.moduleLock(a)
 	case ps.in != nil && a.Name == "main":
 		ps.in.main = ps.text(a.Expr, "main")
 	case ps.in != nil && a.Name == "description":
@@ -42,7 +44,7 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		if ps.top {
 			known = append(known, "vars", "data", "merge", "layer")
 		} else if ps.in == nil {
-			known = append(known, "version")
+			known = append(known, "version", "lock")
 		}
 		ps.Errorf(syntax.RangeOf(a.NameRange), "Unexpected attribute",
 			"%q cannot be set here: write attributes inside a block.%s", a.Name, syntax.Suggest(a.Name, known))

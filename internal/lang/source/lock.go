@@ -50,6 +50,17 @@ func (x lockBlock) read(b *hclsyntax.Block) {
 		Range: r})
 }
 
+// moduleLock reads the locks of a module.
+func (ps *parser) moduleLock(a *hclsyntax.Attribute) {
+	if old := ps.body.Lock; old != nil {
+		ps.Errorf(syntax.RangeOf(a.NameRange), "Lock set twice",
+			"At %s the module already has a lock. Use one list for all locks: lock = [\"a\", \"b\"].",
+			syntax.RangeOf(old.NameRange))
+		return
+	}
+	ps.body.Lock = a
+}
+
 // lockNamed reports whether the name can be used.
 func (x lockBlock) lockNamed(name string, r diag.Range) bool {
 	i := slices.IndexFunc(x.prog.Locks, func(l *Lock) bool { return l.Name == name })

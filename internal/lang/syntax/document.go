@@ -64,7 +64,7 @@ func (k BodyKind) isBlock(key string) bool {
 	case TopBody:
 		return key != "vars" && key != "data" && key != "merge" && key != "layer"
 	case ModuleBody:
-		return key != "version"
+		return key != "version" && key != "lock"
 	case defineBody:
 		return key != "main" && key != "description"
 	case blockBody:

@@ -135,6 +135,17 @@ func (r *run) attribute(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	return starlark.None, err
 }
 
+// lock declares a lock, or the locks of a module with a list or an expression: lock(["NAME"]).
+func (r *run) lock(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) > 0 {
+		if _, label := args[0].(starlark.String); !label {
+			return r.attribute(t, b, args, kwargs)
+		}
+	}
+	return r.block(t, b, args, kwargs)
+}
+
 func (r *run) declare(c call, name string, value *front.Node) {
 	one := c.node(front.Map, "")
 	one.Pairs = []front.Pair{{Key: c.node(front.Literal, name), Value: value}}

@@ -45,6 +45,9 @@ func callsOf(cr *cli.TargetSet, f RunningFlags, name string, params map[string]s
 		for _, argv := range cmd.Argv {
 			o.Body += "would run " + render.Escape(cli.WordsText(argv)) + "\n"
 		}
+		if len(cmd.Locks) > 0 {
+			o.Body += "needs a slot of " + strings.Join(cmd.Locks, ", ") + "\n"
+		}
 		return cmd, &o, nil
 	}
 }
@@ -70,6 +73,9 @@ func actionCommand(s *cli.Session, in compile.Input, f RunningFlags, name string
 	real = f.dryRun && call.Action.DryRun
 	cmd = wanted.Command(call)
 	cmd.ReadOnly, cmd.Hide = cmd.ReadOnly || real, s.HideTyped(call.Action.Params, params)
+	if real {
+		cmd.Locks = nil // it changes nothing
+	}
 	if f.Timeout != executor.DefaultTimeout {
 		cmd.Timeout = f.Timeout
 	}

@@ -40,7 +40,9 @@ No plan contains the program, and no rollback undoes its effects. The history of
 the target records it with the end of the output (fettle log, fettle show c12).
 If an apply is running, fettle run does not wait and exits with 4. With
 --read-only, you assert that the program changes nothing: it may run during an
-apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`,
+apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.
+An action with a lock waits for a slot on each target; --without-locks skips the
+lock.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
 
@@ -57,6 +59,7 @@ apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`
 	}
 	f.flags(c)
 	s.FrozenFlag(c)
+	s.LocksFlag(c)
 	return c
 }
 
