@@ -13,7 +13,6 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
@@ -36,7 +35,7 @@ func (g *revisionsWorld) draw() {
 		text := strings.NewReplacer("/srv", "/srv-"+name, "/etc/hosts", "/etc/hosts-"+name).Replace(g.module())
 		g.files["modules/"+name+"/module.hcl"] = text + g.extras(name)
 		g.files["modules/"+name+"/t.tmpl"] = "v of " + name + " is ${v}\n"
-		g.files["modules/"+name+"/lookups/day.json"] = snapshot(g.t, "monday")
+		g.files["modules/"+name+"/lookups/day.json"] = snapshotOf(g.t, "day", `"`+"monday"+`"`)
 	}
 	g.files["modules/n/module.hcl"] += "output \"given\" { value = " + g.pick("given", `"g"`, `target.name`,
 		`var.shared`, `local.own`) + " }\n"
@@ -52,10 +51,10 @@ func (g *revisionsWorld) draw() {
 	g.files["facts.hcl"] = "fact \"os_id\" {\n  type = string\n  default = \"none\"\n}\n"
 }
 
-// snapshot returns the answer of the lookup of the day.
-func snapshot(t *rapid.T, day string) string {
-	s, err := query.NewSnapshot(source.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"},
-		[]byte(`"`+day+`"`), time.Unix(0, 0).UTC())
+// snapshotOf returns the snapshot of a lookup with an answer in JSON.
+func snapshotOf(t interface{ Fatal(...any) }, name, answer string) string {
+	s, err := source.NewSnapshot(source.Lookup{Name: name, URL: "https://example.org/" + name, Format: "json"},
+		[]byte(answer), time.Unix(0, 0).UTC())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +131,7 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 		case "file":
 			delete(files, name)
 		case "day":
-			files["modules/"+g.pick("module", "n", "k")+"/lookups/day.json"] = snapshot(g.t, "sunday")
+			files["modules/"+g.pick("module", "n", "k")+"/lookups/day.json"] = snapshotOf(g.t, "day", `"`+"sunday"+`"`)
 		case "secret":
 			files["secrets/x.age"] = "two"
 		}

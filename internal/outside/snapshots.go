@@ -11,7 +11,6 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -50,9 +49,9 @@ func (s Snapshots) State(l source.Lookup) Lookup {
 		d.State = "missing"
 		return d
 	}
-	var snap query.Snapshot
+	var snap source.Snapshot
 	if err == nil {
-		snap, err = query.ParseSnapshot(text)
+		snap, err = source.ParseSnapshot(text)
 	}
 	if err == nil && snap.Source != l.Source() {
 		err = fmt.Errorf("it answers %s", snap.Source)
@@ -82,13 +81,13 @@ func (s Snapshots) Refresh(ctx context.Context, l source.Lookup) Lookup {
 	if err != nil {
 		return fail(err)
 	}
-	now, err := query.NewSnapshot(l, answer, s.Now())
+	now, err := source.NewSnapshot(l, answer, s.Now())
 	if err != nil {
 		return fail(err)
 	}
-	var was query.Snapshot
+	var was source.Snapshot
 	if old, err := s.Tree.ReadFile(l.Snapshot()); err == nil {
-		was, _ = query.ParseSnapshot(old) // a damaged snapshot is written again
+		was, _ = source.ParseSnapshot(old) // a damaged snapshot is written again
 	}
 	d.State, d.Taken = "unchanged", now.Taken.UnixNano()
 	if was.Digest != now.Digest || was.Source != now.Source {
@@ -107,7 +106,7 @@ func (s Snapshots) Refresh(ctx context.Context, l source.Lookup) Lookup {
 }
 
 // valueDiff returns the difference of two answers in the unified form.
-func valueDiff(l source.Lookup, was, now query.Snapshot) string {
+func valueDiff(l source.Lookup, was, now source.Snapshot) string {
 	return udiff.Unified("a/"+l.Snapshot(), "b/"+l.Snapshot(), indented(was.Value), indented(now.Value))
 }
 

@@ -47,6 +47,11 @@ func writeTargets(w *writer, list []query.Target) {
 			w.bool(t.SSH.Sudo)
 			w.mapping(t.SSH.Options)
 		}
+		if w.bool(t.Element != nil); t.Element != nil {
+			w.text(t.Element.Block)
+			w.text(t.Element.Key)
+			w.rng(t.Element.Range)
+		}
 	}
 }
 
@@ -90,7 +95,7 @@ func readTargets(r *reader) []query.Target {
 	}
 	var out []query.Target
 	seen := map[string]bool{}
-	for range r.count(18) {
+	for range r.count(19) {
 		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
 		number := r.int()
 		if number >= len(shared) {
@@ -108,6 +113,9 @@ func readTargets(r *reader) []query.Target {
 			if err := t.SSH.Valid(); r.err == nil && err != nil {
 				r.fail("the target %q %v", t.Name, err)
 			}
+		}
+		if r.bool() {
+			t.Element = &query.Element{Block: r.text(), Key: r.text(), Range: r.rng()}
 		}
 		if seen[t.Name] {
 			r.fail("the target %q twice", t.Name)

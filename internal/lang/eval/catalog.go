@@ -70,6 +70,7 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 		ev.in.Facts = factsOfTest(ev, in.Test)
 	}
 	ev.outputs = outputsOfTest(ev, in.Test)
+	p.Record.Use(t.Each.Files())
 	p.Loops.Begin()
 	p.Secrets.Begin(secretsOfTest(ev, in.Test), in.Test != nil)
 	ev.Catalog.Labels = query.TargetLabels(p, &ev.Reports, t)
@@ -159,7 +160,7 @@ func (ev *Evaluator) above() ([]VariableLayer, bool) {
 	if ev.in.Test == nil {
 		return []VariableLayer{line}, true
 	}
-	test, ok := LayerOf(ev, "test", ev.in.Test.Vars)
+	test, ok := LayerOf(ev, "test", ev.in.Test.Vars, nil)
 	return []VariableLayer{test, line}, ok
 }
 
@@ -178,7 +179,7 @@ func moduleLayers(ev *Evaluator, u *source.ModuleUse, s *Scope, levels []*source
 		if l.Kind != "target" {
 			name = l.String() + ", module block"
 		}
-		block, ok := LayerOf(ev, name, a)
+		block, ok := LayerOf(ev, name, a, l.Each)
 		unknownVars(ev, block, syntax.NameSet(s.body.Vars), "No variable block in "+u.Directory)
 		layers, good = append(layers, block), good && ok
 	}

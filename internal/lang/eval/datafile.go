@@ -22,14 +22,14 @@ import (
 
 // levelLayers returns the layers of one level: its data files in order, then its vars.
 func levelLayers(ev *Evaluator, l *source.Level) ([]VariableLayer, bool) {
-	merge, good := mergesOf(ev, l.Merge)
+	merge, good := mergesOf(ev, l)
 	var out []VariableLayer
 	for _, f := range dataFiles(ev, l, &good) {
 		values, ok := readDataFile(ev, f.name, f.rng)
 		good = good && ok
 		out = append(out, VariableLayer{name: f.name, values: values, merge: merge})
 	}
-	own, ok := LayerOf(ev, l.String(), l.Vars)
+	own, ok := LayerOf(ev, l.String(), l.Vars, l.Each)
 	own.merge = merge
 	return append(out, own), good && ok
 }
@@ -46,7 +46,7 @@ func dataFiles(ev *Evaluator, l *source.Level, good *bool) []dataName {
 		return nil
 	}
 	rng := syntax.RangeOf(l.Data.Expr.Range())
-	v, _, ok := ev.eval(topScope(ev), nil, l.Data.Expr)
+	v, _, ok := ev.eval(topScope(ev), l.Each.Each(), l.Data.Expr)
 	if !ok {
 		*good = false
 		return nil

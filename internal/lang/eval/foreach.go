@@ -3,7 +3,6 @@ package eval
 import (
 	"strconv"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -49,7 +48,7 @@ func (ev *Evaluator) expand(st *State) {
 		st.bad = true
 		return
 	}
-	keys, vals, good := forEach(ev, a, v)
+	keys, vals, good := ev.Elements(syntax.RangeOf(a.Expr.Range()), v, "state")
 	st.bad = !good
 	for i, k := range keys {
 		in := &Instance{State: st, ID: id + "[" + strconv.Quote(k) + "]", key: k, Values: map[string]*Memo{"for_each": m},
@@ -58,49 +57,6 @@ func (ev *Evaluator) expand(st *State) {
 		st.Keys = append(st.Keys, in)
 		st.byKey[k] = in
 	}
-}
-
-// forEach returns the keys, sorted, and their values.
-func forEach(ev *Evaluator, a *hclsyntax.Attribute, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
-	rng := syntax.RangeOf(a.Expr.Range())
-	ty := v.Type()
-	switch {
-	case v.IsNull():
-		ev.Errorf(rng, "Bad for_each", "for_each is null. If there are no elements, use an empty set: toset([]).")
-		return nil, nil, false
-	case ty.IsListType() || ty.IsTupleType():
-		ev.Errorf(rng, "Bad for_each",
-			"for_each must be a set or a map, because each state needs a unique key. Write toset(…).")
-		return nil, nil, false
-	case ty.IsSetType():
-		return forEachSet(ev, rng, v)
-	case ty.IsMapType() || ty.IsObjectType():
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
-			keys, vals = append(keys, k.AsString()), append(vals, e)
-		}
-		return keys, vals, true
-	}
-	ev.Errorf(rng, "Bad for_each", "for_each must be a set of strings or a map, and this is %s.",
-		diag.One(ty.FriendlyName()))
-	return nil, nil, false
-}
-
-func forEachSet(ev *Evaluator, rng diag.Range, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
-	set, err := convert.Convert(v, cty.Set(cty.String))
-	if err != nil {
-		ev.Errorf(rng, "Bad for_each", "A set for for_each must contain strings. For other values use a map.")
-		return nil, nil, false
-	}
-	for it := set.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		if e.IsNull() {
-			ev.Errorf(rng, "Bad for_each", "The set contains null. Remove the element.")
-			return nil, nil, false
-		}
-		keys, vals = append(keys, e.AsString()), append(vals, e)
-	}
-	return keys, vals, true
 }
 
 // when reports whether an instance or block takes part. ok is false after a diagnostic.

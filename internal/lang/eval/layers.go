@@ -6,16 +6,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
-// LayerOf reads a vars attribute.
-func LayerOf(ev *Evaluator, name string, a *hclsyntax.Attribute) (VariableLayer, bool) {
+// LayerOf reads a vars attribute. each is the element of the target or module that it belongs to, or nil.
+func LayerOf(ev *Evaluator, name string, a *hclsyntax.Attribute, each *source.Element) (VariableLayer, bool) {
 	l := VariableLayer{name: name, values: map[string]layerValue{}}
+	element := ""
+	if each != nil {
+		element = ", " + each.String()
+	}
 	if a == nil {
 		return l, true
 	}
 	items, hds := hcl.ExprMap(a.Expr)
+	if hds.HasErrors() && each != nil {
+		values, ok := ev.Program.EarlyVars(&ev.Reports, a, each)
+		for n, v := range values {
+			l.values[n] = layerValue{val: v, rng: syntax.RangeOf(a.Expr.Range()), from: element}
+		}
+		return l, ok
+	}
 	if hds.HasErrors() {
 		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Variables are an object",
 			"vars must be an object: vars = { name = value }.")
@@ -31,11 +43,11 @@ func LayerOf(ev *Evaluator, name string, a *hclsyntax.Attribute) (VariableLayer,
 			good = false
 			continue
 		}
-		v, _, ok := ev.evalSecret(top, nil, it.Value.(hclsyntax.Expression))
+		v, _, ok := ev.evalSecret(top, each.Each(), it.Value.(hclsyntax.Expression))
 		good = good && ok
 		if ok {
 			l.values[k.AsString()] = layerValue{val: v, rng: syntax.RangeOf(it.Key.Range()),
-				from: snapshotsOf(top.Directory, it.Value.(hclsyntax.Expression))}
+				from: element + snapshotsOf(top.Directory, it.Value.(hclsyntax.Expression))}
 		}
 	}
 	return l, good

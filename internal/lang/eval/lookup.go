@@ -1,12 +1,9 @@
 package eval
 
 import (
-	"path"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
@@ -22,14 +19,9 @@ func lookupRef(ev *Evaluator, s *Scope, t hcl.Traversal, tree *names) bool {
 			syntax.Suggest(name, syntax.Names(f.Lookups)), name)
 		return false
 	}
-	file := path.Join("lookups", l.Name+".json")
-	if !l.Done {
-		l.Done = true
-		l.Value, l.Errors = query.ReadLookup(l, f, file)
-	}
-	f.Use(path.Join(f.Path, file))
-	ev.Add(l.Errors...)
-	if l.Errors.HasErrors() {
+	ok = l.Read(f)
+	f.Use(l.Snapshot())
+	if ev.Add(l.Errors...); !ok {
 		return false
 	}
 	tree.set([]string{"lookup", name}, l.Value)

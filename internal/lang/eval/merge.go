@@ -3,7 +3,6 @@ package eval
 import (
 	"maps"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
@@ -13,11 +12,12 @@ import (
 )
 
 // mergesOf reads a level's merge = { NAME = "deep" }.
-func mergesOf(ev *Evaluator, a *hclsyntax.Attribute) (map[string]string, bool) {
+func mergesOf(ev *Evaluator, l *source.Level) (map[string]string, bool) {
+	a := l.Merge
 	if a == nil {
 		return nil, true
 	}
-	v, ok := ev.Program.Early(&ev.Reports, a.Expr, cty.Map(cty.String))
+	v, ok := ev.Program.EarlyIn(&ev.Reports, l, a.Expr, cty.Map(cty.String))
 	if !ok {
 		return nil, false
 	}

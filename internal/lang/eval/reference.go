@@ -58,7 +58,7 @@ func (ev *Evaluator) variable(s *Scope, each map[string]cty.Value, t hcl.Travers
 		return nil, true
 	case "each":
 		if each == nil {
-			ev.Errorf(rng, "No for_each here", "each exists only in states with for_each.")
+			ev.Errorf(rng, "No for_each here", "each exists only in blocks with for_each.")
 			return nil, false
 		}
 		tree.set([]string{"each"}, cty.ObjectVal(each))

@@ -112,7 +112,7 @@ type VariableLayer struct {
 type layerValue struct {
 	val  cty.Value
 	rng  diag.Range
-	from string // the snapshots that it is made of, for explain
+	from string // the element and snapshots that it is made of, for explain
 	text bool   // from the command line: text of the language or a plain text
 }
 

@@ -71,12 +71,32 @@ func conversion(want cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
-			v, err := convert.Convert(args[0], want)
+			v, err := convert.Convert(uniform(args[0], want), want)
 			if err != nil {
 				return cty.NilType, function.NewArgError(0, err)
 			}
 			return v.Type(), nil
 		},
-		Impl: func(args []cty.Value, ret cty.Type) (cty.Value, error) { return convert.Convert(args[0], ret) },
+		Impl: func(args []cty.Value, ret cty.Type) (cty.Value, error) {
+			return convert.Convert(uniform(args[0], want), ret)
+		},
 	})
+}
+
+// uniform returns a tuple of elements of one type as a list, if a list or set is made of it. The library compares the
+// type of each element of a tuple with all others, which takes long for thousands of elements.
+func uniform(v cty.Value, want cty.Type) cty.Value {
+	if !v.Type().IsTupleType() || v.IsNull() || !v.IsKnown() || !want.IsListType() && !want.IsSetType() {
+		return v
+	}
+	types := v.Type().TupleElementTypes()
+	for _, t := range types {
+		if t.HasDynamicTypes() || !t.Equals(types[0]) {
+			return v
+		}
+	}
+	if len(types) == 0 {
+		return v
+	}
+	return cty.ListVal(v.AsValueSlice())
 }

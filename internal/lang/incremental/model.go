@@ -162,7 +162,7 @@ func (m *model) again(t *source.Target, in eval.Input, value cty.Value, w *twin)
 	for _, memo := range m.trail.memos {
 		memo.Done = false
 	}
-	own, ok := eval.LayerOf(ev, t.String(), t.Vars)
+	own, ok := eval.LayerOf(ev, t.String(), t.Vars, t.Each)
 	if !ok || !m.vars(own, w) {
 		return false
 	}

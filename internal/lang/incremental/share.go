@@ -78,7 +78,7 @@ func (s *Sharing) catalog(in eval.Input, make maker) (Shared, diag.List) {
 			}
 		}
 	}
-	tr := &trail{own: map[*eval.Scope]map[string]bool{}, given: ownNames(t), links: map[[2]*eval.Scope]bool{}}
+	tr := &trail{own: map[*eval.Scope]map[string]bool{}, given: ownNames(s.prog, t), links: map[[2]*eval.Scope]bool{}}
 	c, ev, ds := eval.Observe(s.prog, in, tr)
 	out := Shared{Catalog: c}
 	if ev != nil && len(ds) == 0 && !tr.broken && plainStates(c) {
@@ -121,7 +121,7 @@ func (s *Sharing) class(t *source.Target, levels []*source.Level, in eval.Input)
 	for _, u := range s.prog.LevelModules(r, &t.Level) {
 		fmt.Fprintf(&b, "%q ", u.Name)
 	}
-	fmt.Fprintf(&b, "|%q|%q|", slices.Sorted(maps.Keys(ownNames(t))), slices.Sorted(maps.Keys(in.Vars)))
+	fmt.Fprintf(&b, "|%q|%q|", slices.Sorted(maps.Keys(ownNames(s.prog, t))), slices.Sorted(maps.Keys(in.Vars)))
 	for _, name := range slices.Sorted(maps.Keys(in.Vars)) {
 		fmt.Fprintf(&b, "%q ", in.Vars[name])
 	}
@@ -133,13 +133,17 @@ func (s *Sharing) class(t *source.Target, levels []*source.Level, in eval.Input)
 }
 
 // ownNames returns the variables that a target itself sets.
-func ownNames(t *source.Target) map[string]bool {
+func ownNames(p *source.Program, t *source.Target) map[string]bool {
 	out := map[string]bool{}
 	if t.Vars == nil {
 		return out
 	}
 	items, hds := hcl.ExprMap(t.Vars.Expr)
 	if hds.HasErrors() {
+		if t.Each != nil {
+			values, _ := p.EarlyVars(&syntax.Reports{}, t.Vars, t.Each)
+			return syntax.NameSet(values)
+		}
 		return out
 	}
 	for _, it := range items {

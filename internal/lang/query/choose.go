@@ -11,7 +11,7 @@ import (
 // Choose returns the named target, or the only one if the name is "".
 func Choose(p *source.Program, name string) (*source.Target, diag.List) {
 	switch {
-	case len(p.Targets) == 0 && (name == "" || name == LocalTarget):
+	case !p.HasTargets() && (name == "" || name == LocalTarget):
 		return &source.Target{Level: source.Level{Kind: "target", Name: LocalTarget}}, nil
 	case len(p.Targets) == 1 && name == "":
 		return p.Targets[0], nil
@@ -27,7 +27,7 @@ func Choose(p *source.Program, name string) (*source.Target, diag.List) {
 		return nil, diag.List{diag.Errorf(diag.Range{}, "Target needed",
 			"The repository declares several targets. Select one with -t: %s.", strings.Join(names, ", "))}
 	}
-	if len(names) == 0 {
+	if !p.HasTargets() {
 		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target",
 			"The repository declares no targets, so the only one is %q. Declare target %q { … } in fettle.hcl.", LocalTarget,
 			name)}

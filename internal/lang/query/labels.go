@@ -25,18 +25,21 @@ func TargetLabels(p *source.Program, r *syntax.Reports, t *source.Target) map[st
 // labels of the enrolment.
 func evalLabels(p *source.Program, r *syntax.Reports, t *source.Target) map[string]string {
 	out := map[string]string{}
-	if t.Enrolled != nil {
-		addLabels(p, r, t.Enrolled.Labels, out)
+	if t.Each != nil {
+		p.Loops.Begin() // the loops of one target do not count for the next one
 	}
-	addLabels(p, r, t.Labels, out)
+	if t.Enrolled != nil {
+		addLabels(p, r, &source.Level{}, t.Enrolled.Labels, out)
+	}
+	addLabels(p, r, &t.Level, t.Labels, out)
 	return out
 }
 
-func addLabels(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute, out map[string]string) {
+func addLabels(p *source.Program, r *syntax.Reports, l *source.Level, a *hclsyntax.Attribute, out map[string]string) {
 	if a == nil {
 		return
 	}
-	v, ok := p.Early(r, a.Expr, cty.Map(cty.String))
+	v, ok := p.EarlyIn(r, l, a.Expr, cty.Map(cty.String))
 	if !ok {
 		return
 	}

@@ -4,10 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
@@ -59,15 +55,8 @@ type roleWalk struct {
 
 // named adds the roles that a level names.
 func (w *roleWalk) named(l *source.Level) {
-	if l.Roles == nil {
-		return
-	}
-	exprs, hds := hcl.ExprList(l.Roles.Expr)
-	w.Add(syntax.FromHCL(hds)...)
-	for _, e := range exprs {
-		if v, ok := w.prog.Early(w.Reports, e.(hclsyntax.Expression), cty.String); ok {
-			w.role(v.AsString(), syntax.RangeOf(e.Range()))
-		}
+	for _, n := range w.prog.EarlyNames(w.Reports, l, l.Roles) {
+		w.role(n.Text, n.Range)
 	}
 }
 

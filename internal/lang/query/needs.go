@@ -7,10 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
@@ -191,19 +187,12 @@ func (x *resolver) layers(levels []*source.Level) []ResolvedNeed {
 		if l.Layer == nil || len(x.uses) == 0 || x.alone {
 			continue
 		}
-		exprs, hds := hcl.ExprList(l.Layer.Expr)
-		x.Add(syntax.FromHCL(hds)...)
-		for _, e := range exprs {
-			v, ok := x.prog.Early(x.Reports, e.(hclsyntax.Expression), cty.String)
-			if !ok {
-				continue
-			}
-			rng := syntax.RangeOf(e.Range())
-			found := x.called(v.AsString())
-			if len(found) == 0 && !x.waits.names[v.AsString()] {
+		for _, n := range x.prog.EarlyNames(x.Reports, l, l.Layer) {
+			rng, found := n.Range, x.called(n.Text)
+			if len(found) == 0 && !x.waits.names[n.Text] {
 				x.Errorf(rng, "Layer module is missing",
 					"Because of layer, all modules need %q, but a target does not have it.%s Add it to the target, "+
-						"or set layer for a target_group of the targets with it.", v.AsString(), syntax.Suggest(v.AsString(), x.names()))
+						"or set layer for a target_group of the targets with it.", n.Text, syntax.Suggest(n.Text, x.names()))
 			}
 			for _, f := range found {
 				if !slices.ContainsFunc(out, func(o ResolvedNeed) bool { return o.Use == f }) {

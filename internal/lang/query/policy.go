@@ -23,29 +23,30 @@ func Policy(p *source.Program, r *syntax.Reports, levels []*source.Level) catalo
 		}
 		for _, known := range source.PolicyAttributes() {
 			if a := b.Body.Attributes[known.Name]; a != nil {
-				policyValue(p, r, a, known.Values, &out)
+				policyValue(p, r, l, a, known.Values, &out)
 			}
 		}
 	}
 	return out
 }
 
-func policyValue(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute, values []string, out *catalog.Policy) {
+func policyValue(p *source.Program, r *syntax.Reports, l *source.Level, a *hclsyntax.Attribute, values []string,
+	out *catalog.Policy) {
 	if a.Name == "rollout" {
-		strategyName(p, r, a) // runs do not depend on it
+		strategyName(p, r, l, a) // runs do not depend on it
 		return
 	}
 	if a.Name == "windows" {
-		windowsNamed(p, r, a) // runs do not depend on it
+		windowsNamed(p, r, l, a) // runs do not depend on it
 		return
 	}
 	if a.Name == "require_undo" {
-		if v, ok := p.Early(r, a.Expr, cty.Bool); ok {
+		if v, ok := p.EarlyIn(r, l, a.Expr, cty.Bool); ok {
 			out.RequireUndo = v.True()
 		}
 		return
 	}
-	v, ok := p.Early(r, a.Expr, cty.String)
+	v, ok := p.EarlyIn(r, l, a.Expr, cty.String)
 	if !ok {
 		return
 	}

@@ -88,7 +88,7 @@ func uses(p *source.Program) []*moduleTargets {
 			seen[key].targets = append(seen[key].targets, t.Name)
 		}
 	}
-	if len(p.Targets) == 0 {
+	if !p.HasTargets() {
 		top.targets = []string{LocalTarget}
 	}
 	for _, u := range out {

@@ -39,6 +39,7 @@ func (w *ways) nowhere() {
 // turned off.
 func (w *ways) of(t Target, levels []*source.Level) *SSH {
 	var blocks []*hclsyntax.Block // high to low
+	each := levels[len(levels)-1].Each
 	for i := len(levels) - 1; i >= 0; i-- {
 		if b := levels[i].SSH; b != nil {
 			blocks = append(blocks, b)
@@ -53,6 +54,10 @@ func (w *ways) of(t Target, levels []*source.Level) *SSH {
 	ctx := w.prog.Pure.NewChild()
 	ctx.Variables = map[string]cty.Value{"target": TargetValue(t.Name, t.Labels, levels)}
 	one := way{ways: w, blocks: blocks, ctx: ctx, target: t.Name}
+	if each != nil {
+		one.own = levels[len(levels)-1].SSH
+		ctx.Variables["each"] = cty.ObjectVal(each.Each())
+	}
 	if on, ok := one.flag("enabled"); ok && !on {
 		return nil
 	}
@@ -71,6 +76,7 @@ type way struct {
 	blocks []*hclsyntax.Block // high to low
 	ctx    *hcl.EvalContext
 	target string
+	own    *hclsyntax.Block // of a target block with for_each: it can use each
 }
 
 // wrong reports an error of an attribute.
@@ -113,7 +119,8 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 // foreign refuses values that are unknown before a host is reached.
 func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
 	for _, t := range a.Expr.Variables() {
-		if name := t.RootName(); name != "target" {
+		if name := t.RootName(); name != "target" &&
+			(name != "each" || w.own == nil || w.own.Body.Attributes[a.Name] != a) {
 			return diag.List{diag.Errorf(syntax.RangeOf(t.SourceRange()), "Not known before the connection",
 				"An ssh block is evaluated before fettle connects, so it can use only target.name, target.labels, target.roles and target.groups. Put the value into a label, instead of %q.", name)}
 		}

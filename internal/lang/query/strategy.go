@@ -50,7 +50,7 @@ func Strategies(p *source.Program) ([]Strategy, diag.List) {
 	for _, t := range p.Targets {
 		labels[t.Name] = TargetLabels(p, r, t)
 	}
-	if len(p.Targets) == 0 {
+	if !p.HasTargets() {
 		labels[LocalTarget] = nil
 	}
 	var out []Strategy
@@ -133,15 +133,15 @@ func strategyOf(p *source.Program, r *syntax.Reports, levels []*source.Level) (n
 	name = source.DefaultStrategy
 	for _, l := range append([]*source.Level{&p.Top}, levels...) {
 		if l.Policy != nil && l.Policy.Body.Attributes["rollout"] != nil {
-			name = strategyName(p, r, l.Policy.Body.Attributes["rollout"])
+			name = strategyName(p, r, l, l.Policy.Body.Attributes["rollout"])
 		}
 	}
 	return name
 }
 
 // strategyName reads the name of a strategy that exists.
-func strategyName(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute) string {
-	v, ok := p.Early(r, a.Expr, cty.String)
+func strategyName(p *source.Program, r *syntax.Reports, l *source.Level, a *hclsyntax.Attribute) string {
+	v, ok := p.EarlyIn(r, l, a.Expr, cty.String)
 	if !ok {
 		return ""
 	}

@@ -37,4 +37,13 @@ type Target struct {
 	// Windows are the windows for changes that policies give it, sorted by name.
 	Windows []window.Window `json:",omitempty"`
 	Range   diag.Range
+	// Element is the element of for_each that made it, nil for other targets.
+	Element *Element `json:",omitempty"`
+}
+
+// Element is an element of the for_each of a target block.
+type Element struct {
+	Block string // the label of the block
+	Key   string
+	Range diag.Range // of for_each
 }

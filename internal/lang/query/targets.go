@@ -11,7 +11,7 @@ import (
 func Targets(p *source.Program) ([]Target, diag.List) {
 	r := &syntax.Reports{}
 	w := newWays(p, r)
-	if len(p.Targets) == 0 {
+	if !p.HasTargets() {
 		w.nowhere()
 	}
 	out, shared := []Target{}, map[string]*used{}
@@ -20,6 +20,9 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 	for _, t := range p.Targets {
 		x := Target{Name: t.Name, Range: t.Range, Labels: TargetLabels(p, r, t), Enrolled: t.Enrolled != nil,
 			Declared: t.Enrolled == nil || t.Enrolled.Declared}
+		if t.Each != nil {
+			x.Element = &Element{Block: t.Each.Block, Key: t.Each.Key, Range: t.Each.Range}
+		}
 		levels := levelsBy(p, r, t, x.Labels)
 		for _, l := range levels {
 			switch l.Kind {
@@ -37,7 +40,7 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 	switch {
 	case r.List.HasErrors():
 		out = nil
-	case len(out) == 0:
+	case !p.HasTargets():
 		out = append(out, local)
 	}
 	return out, source.Finish(p, r.List)

@@ -20,7 +20,7 @@ func windowsOf(p *source.Program, r *syntax.Reports, levels []*source.Level) []w
 		if l.Policy == nil || l.Policy.Body.Attributes["windows"] == nil {
 			continue
 		}
-		named := windowsNamed(p, r, l.Policy.Body.Attributes["windows"])
+		named := windowsNamed(p, r, l, l.Policy.Body.Attributes["windows"])
 		own := slices.DeleteFunc(slices.Clone(named), func(w window.Window) bool { return w.Deny })
 		if len(own) > 0 || len(named) == 0 {
 			allow = own
@@ -33,8 +33,8 @@ func windowsOf(p *source.Program, r *syntax.Reports, levels []*source.Level) []w
 }
 
 // windowsNamed reads a list of names of windows that exist.
-func windowsNamed(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute) []window.Window {
-	v, ok := p.Early(r, a.Expr, cty.List(cty.String))
+func windowsNamed(p *source.Program, r *syntax.Reports, l *source.Level, a *hclsyntax.Attribute) []window.Window {
+	v, ok := p.EarlyIn(r, l, a.Expr, cty.List(cty.String))
 	if !ok {
 		return nil
 	}

@@ -105,6 +105,6 @@ func (ps *parser) actionName(a *Action, t hcl.Traversal) {
 		ps.Errorf(rng, "Unknown local", "There is no local %q here.%s Write: locals { %s = … }.", name,
 			syntax.Suggest(name, syntax.Names(ps.body.Locals)), name)
 	case root == "each":
-		ps.Errorf(rng, "No for_each here", "each exists only in states with for_each.")
+		ps.Errorf(rng, "No for_each here", "each exists only in blocks with for_each.")
 	}
 }

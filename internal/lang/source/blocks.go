@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -191,6 +192,8 @@ type Level struct {
 	Waits                 *hclsyntax.Attribute // of an enrolled target
 	Uses                  []*ModuleUse
 	Policy, SSH           *hclsyntax.Block
+	// Each is the element of the for_each of the block that made the target, nil without for_each.
+	Each *Element
 }
 
 // Group is a target_group: a level of the targets that it selects, by name, by
@@ -323,6 +326,8 @@ type Target struct {
 	Labels   *hclsyntax.Attribute
 	Enrolled *enrolled // nil if it is not enrolled
 	Placed   Placed
+	// generator is set between parsing and Load's end, for a block with for_each.
+	generator *targetGenerator
 }
 
 // Placed caches the evaluated labels and levels if they have no errors.
@@ -347,4 +352,20 @@ type enrolled struct {
 	Labels   *hclsyntax.Attribute
 	waits    *hclsyntax.Attribute // modules that must wait
 	Declared bool                 // by a target block, too
+}
+
+// Element is one element of a for_each, as it is known before any target is.
+type Element struct {
+	Block string // name of the block
+	Key   string
+	Value cty.Value
+	Range diag.Range // of for_each
+	files []string   // of the repository that for_each read
+	ctx   *hcl.EvalContext
+}
+
+// targetGenerator is the for_each of a target block.
+type targetGenerator struct {
+	each, name *hclsyntax.Attribute
+	atLeast    int // elements without an error
 }

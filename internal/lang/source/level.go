@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"path"
 	"strings"
 
@@ -79,4 +80,22 @@ func (ps *parser) role(b *hclsyntax.Block) {
 		return
 	}
 	ps.prog.Roles[l.Name] = &l
+}
+
+// LevelModules returns the modules that one level names.
+func (p *Program) LevelModules(r *syntax.Reports, l *Level) []*ModuleUse {
+	var uses []*ModuleUse
+	for _, n := range p.EarlyNames(r, l, l.Modules) {
+		uses = append(uses, &ModuleUse{Name: n.Text, Directory: path.Join("modules", n.Text), Range: n.Range,
+			Vars: map[string]*hclsyntax.Attribute{}, From: []Given{{l.String(), n.Range}}})
+	}
+	for _, u := range l.Uses { // a copy, because several targets share roles
+		own := *u
+		own.Vars, own.From = maps.Clone(u.Vars), []Given{{l.String(), u.Range}}
+		if own.Vars == nil {
+			own.Vars = map[string]*hclsyntax.Attribute{}
+		}
+		uses = append(uses, &own)
+	}
+	return uses
 }

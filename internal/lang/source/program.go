@@ -25,7 +25,7 @@ import (
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
 		Top: Level{Kind: "repository"}, Roles: map[string]*Level{},
-		enrolled: map[string]*enrolled{},
+		more:     moreTargets{enrolled: map[string]*enrolled{}},
 		Commands: map[string]*Command{}, Tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		Sources: map[string][]byte{}, templates: templateFiles{parsed: map[string]hclsyntax.Expression{}},
 		contexts: map[*Directory]*hcl.EvalContext{}, Record: newRecord(),
@@ -51,6 +51,9 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	root, more := p.parseDirectory(p.newDirectory(tree, "."), true)
 	ds = append(ds, more...)
 	p.Root = root
+	if !ds.HasErrors() {
+		ds = append(ds, p.generate()...)
+	}
 	p.enrol()
 	p.Record.forget(root.Directory.Path)
 	if root != nil && len(root.Files) == 0 {
@@ -116,3 +119,7 @@ func (p *Program) everyLevel() []*Level {
 	}
 	return out
 }
+
+// HasTargets reports whether the repository declares targets. A for_each without elements declares none, but then the
+// implicit target does not exist either.
+func (p *Program) HasTargets() bool { return len(p.Targets) > 0 || p.more.generates }

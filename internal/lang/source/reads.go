@@ -20,6 +20,13 @@ func (r *record) Begin(files []string) {
 	}
 }
 
+// Use adds files to the current target.
+func (r *record) Use(files []string) {
+	for _, f := range files {
+		r.used[f] = true
+	}
+}
+
 // Files returns the files of the current target, sorted.
 func (r *record) Files() []string { return syntax.SortedNames(r.used) }
 

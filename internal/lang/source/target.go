@@ -2,32 +2,31 @@ package source
 
 import (
 	"cmp"
-	"maps"
-	"path"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/gocty"
 
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
 func (ps *parser) target(b *hclsyntax.Block) {
-	l, ok := ps.level(b, "labels")
+	l, ok := ps.level(b, "labels", "for_each", "name", "at_least")
 	if !ok {
 		return
 	}
-	for _, old := range ps.prog.Targets {
-		if old.Name == l.Name {
-			ps.Errorf(l.Range, "Target declared twice",
-				"The target %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
-			return
-		}
+	if old := ps.targets[l.Name]; old != nil {
+		ps.Errorf(l.Range, "Target declared twice",
+			"The target %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
+		return
 	}
-	ps.prog.Targets = append(ps.prog.Targets, &Target{Level: l, Labels: b.Body.Attributes["labels"]})
+	t := &Target{Level: l, Labels: b.Body.Attributes["labels"], generator: ps.generator(b.Body.Attributes)}
+	if ps.targets == nil {
+		ps.targets = map[string]*Target{}
+	}
+	ps.targets[l.Name] = t
+	ps.prog.Targets = append(ps.prog.Targets, t)
 }
 
 func (ps *parser) enrolled(b *hclsyntax.Block) {
@@ -36,12 +35,12 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 		return
 	}
 	ps.only(b, []string{"labels", "waits"}, nil)
-	if old := ps.prog.enrolled[name]; old != nil {
+	if old := ps.prog.more.enrolled[name]; old != nil {
 		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.",
 			name, old.rng)
 		return
 	}
-	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
+	ps.prog.more.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
 		waits: b.Body.Attributes["waits"]}
 }
 
@@ -49,12 +48,12 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 // enrolled targets, sorted by place and name.
 func (p *Program) enrol() {
 	for _, t := range p.Targets {
-		if e := p.enrolled[t.Name]; e != nil {
+		if e := p.more.enrolled[t.Name]; e != nil {
 			t.Enrolled, t.Waits, e.Declared = e, e.waits, true
 		}
 	}
 	var more []*enrolled
-	for _, e := range p.enrolled {
+	for _, e := range p.more.enrolled {
 		if !e.Declared {
 			more = append(more, e)
 		}
@@ -69,43 +68,24 @@ func (p *Program) enrol() {
 	}
 }
 
-// Early evaluates an expression before any target or fact is known.
-func (p *Program) Early(r *syntax.Reports, e hclsyntax.Expression, want cty.Type) (cty.Value, bool) {
-	v, hds := e.Value(p.Pure)
-	r.Add(syntax.FromHCL(hds)...)
-	if hds.HasErrors() {
-		return cty.NilVal, false
-	}
-	v, err := convert.Convert(v, want)
-	if err != nil || v.IsNull() || !v.IsWhollyKnown() {
-		r.Errorf(syntax.RangeOf(e.Range()), "Wrong type", "This must be %s.", diag.One(want.FriendlyName()))
-		return cty.NilVal, false
-	}
-	return v, true
-}
-
-// LevelModules returns the modules that one level names.
-func (p *Program) LevelModules(r *syntax.Reports, l *Level) []*ModuleUse {
-	var uses []*ModuleUse
-	if l.Modules != nil {
-		exprs, hds := hcl.ExprList(l.Modules.Expr)
-		r.Add(syntax.FromHCL(hds)...)
-		for _, e := range exprs {
-			v, ok := p.Early(r, e.(hclsyntax.Expression), cty.String)
-			if ok {
-				uses = append(uses, &ModuleUse{Name: v.AsString(), Directory: path.Join("modules", v.AsString()),
-					Range: syntax.RangeOf(e.Range()), Vars: map[string]*hclsyntax.Attribute{}, From: []Given{{l.String(),
-						syntax.RangeOf(e.Range())}}})
+// generator reads the for_each of a target block, nil if it has none.
+func (ps *parser) generator(at hclsyntax.Attributes) *targetGenerator {
+	if at["for_each"] == nil {
+		for _, name := range []string{"name", "at_least"} {
+			if a := at[name]; a != nil {
+				ps.Errorf(syntax.RangeOf(a.NameRange), "Attribute without for_each",
+					"%s is for target blocks with for_each. The name of another target is the label of its block.", name)
 			}
 		}
+		return nil
 	}
-	for _, u := range l.Uses { // a copy, because several targets share roles
-		own := *u
-		own.Vars, own.From = maps.Clone(u.Vars), []Given{{l.String(), u.Range}}
-		if own.Vars == nil {
-			own.Vars = map[string]*hclsyntax.Attribute{}
+	g := &targetGenerator{each: at["for_each"], name: at["name"], atLeast: 1}
+	if a := at["at_least"]; a != nil {
+		v, ok := ps.prog.Early(&ps.Reports, a.Expr, cty.Number)
+		if ok && gocty.FromCtyValue(v, &g.atLeast) != nil || g.atLeast < 0 || g.atLeast > MaxTargets {
+			ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets", "at_least must be a whole number from 0 to %d.",
+				MaxTargets)
 		}
-		uses = append(uses, &own)
 	}
-	return uses
+	return g
 }

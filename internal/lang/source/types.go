@@ -40,7 +40,7 @@ type Program struct {
 	library  library
 	Root     *Body
 	Targets  []*Target
-	enrolled map[string]*enrolled
+	more     moreTargets
 	Roles    map[string]*Level
 	Groups   []*Group // in the order of declaration
 	Commands map[string]*Command
@@ -61,6 +61,15 @@ type Program struct {
 	Secrets   secrets
 	given     given
 	Loops     *syntax.Loops // shared with beside, whose bodies are reused
+}
+
+// moreTargets are the sources of targets other than plain target blocks.
+type moreTargets struct {
+	enrolled map[string]*enrolled
+	// generates is set if a target block has a for_each, which can have no element.
+	generates bool
+	// files is the directory for a for_each of a target or module; nil until the first use.
+	files *Directory
 }
 
 // parsed is a module as it was read, with its errors.
@@ -149,6 +158,8 @@ type parser struct {
 	body *Body
 	top  bool
 	in   *Define // the define that the body belongs to
+	// targets are the target blocks, by label.
+	targets map[string]*Target
 }
 
 // Limits of scopes.

@@ -56,6 +56,7 @@ const (
 	validationBody
 	stateBody
 	plainBody // attributes only
+	useBody   // of a module block
 )
 
 // isBlock reports whether a key begins a block.
@@ -112,9 +113,11 @@ func inside(block string) BodyKind {
 		return taskBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled", "after",
+	case "locals", "policy", "ssh", "expect", "lookup", "part", "needs", "exported", "enrolled", "after",
 		"approval", "compare", "metric", "webhook", "scope_kind", "verify":
 		return plainBody
+	case "module":
+		return useBody
 	case "define":
 		return defineBody
 	case "block":
@@ -272,6 +275,8 @@ func meaningOf(in BodyKind, name string) meaning {
 		return expressions
 	case in == taskBody && name == "after":
 		return references
+	case (in == targetBody || in == useBody) && name == "for_each":
+		return expressions
 	case in != stateBody && in != blockBody:
 		return templates
 	case name == "when" || name == "for_each":

@@ -25,7 +25,37 @@ func Marshal(v any) ([]byte, error) { return yaml.Marshal(v) }
 
 // Unmarshal reads YAML data into v. Data may have aliases, up to the library's
 // own limits.
-func Unmarshal(data []byte, v any) error { return yaml.Unmarshal(data, v) }
+func Unmarshal(data []byte, v any) error {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || !distinctKeys(&doc) {
+		return yaml.Unmarshal(data, v)
+	}
+	return doc.Load(v, yaml.WithV3Defaults(), yaml.WithUniqueKeys(false))
+}
+
+// distinctKeys reports whether the keys of each mapping are plain values and different as texts, and the document
+// has no alias. The library compares each key with all others, which takes long for thousands of keys.
+func distinctKeys(n *yaml.Node) bool {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return false
+	case yaml.MappingNode:
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if k.Kind != yaml.ScalarNode || seen[k.Value] || k.Value == "<<" || k.Tag == "!!merge" {
+				return false
+			}
+			seen[k.Value] = true
+		}
+	}
+	for _, c := range n.Content {
+		if !distinctKeys(c) {
+			return false
+		}
+	}
+	return true
+}
 
 // Parse reads a document. It returns nil for an empty text.
 func Parse(src *front.Source) (*front.Node, *front.Error) {

@@ -1,4 +1,4 @@
-// Package explain has the command that leads from a path, a state, a variable or a module of a host to its
+// Package explain has the command that leads from a path, a state, a variable, a module or a target to its
 // source, and back. It asks a hub, where there is one.
 //
 //	cli.Group{Commands: []cli.NewCommand{explain.New}}
@@ -18,7 +18,7 @@ import (
 // or step.
 func New(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain WHAT | explain var NAME | explain module NAME | explain TARGET MODULE",
+		Use:   "explain WHAT | explain var|module|target NAME | explain TARGET MODULE",
 		Short: "Find the source line, commit and run of a path, state or step",
 		Long: `Shows the source of the argument, which is one of:
 
@@ -29,6 +29,8 @@ func New(s *cli.Session) *cobra.Command {
   var NAME        The value of a variable for a target, and each level that sets
                   it.
   module NAME     Why a target has a module, and its dependencies both ways.
+  target NAME     The block that declares a target, with the element of its
+                  for_each, and the labels, roles and modules of the target.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.
 
@@ -38,13 +40,20 @@ an agent, the journal has the source line, and the commit of each module. If an
 address has phases, each phase is shown with its state. A state that waits for a
 value from a run is shown with the command that provides the value.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n" +
-			"  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
+			"  fettle explain var domain -t web1\n  fettle explain module web -t web1\n" +
+			"  fettle explain target web1\n  fettle explain web1 web",
 		Args: cli.Args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 2 && (a[0] == "var" || a[0] == "module") {
 				if err := cli.AllowOnly(c, a[0], cli.CompileFlags(), []string{"target"}); err != nil {
 					return err
 				}
+			}
+			if len(a) == 2 && a[0] == "target" {
+				if err := cli.AllowOnly(c, a[0], cli.CompileFlags()); err != nil {
+					return err
+				}
+				return explainTarget(c.Context(), s, a[1])
 			}
 			if len(a) == 2 {
 				switch a[0] {

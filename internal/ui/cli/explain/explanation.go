@@ -11,7 +11,6 @@ import (
 	"fettle.dev/fettle/internal/executor/rundoc"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/repo"
-	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // explanation is the way from one address to its source.
@@ -95,43 +94,6 @@ func originText(o *image.Image) string {
 		return "found in sync, never changed"
 	}
 	return o.Summary()
-}
-
-// ExplainDoc leads from a thing on a machine to its source, and back.
-type ExplainDoc struct {
-	Format    string          `json:"format"` // fettle.explain/2
-	What      string          `json:"what"`
-	Items     []explanation   `json:"items,omitempty"`
-	Variables []cli.Variable  `json:"variables,omitempty"`
-	Modules   []usedModuleDoc `json:"modules,omitempty"`
-}
-
-// usedModuleDoc says why a target has a module.
-type usedModuleDoc struct {
-	Module    string     `json:"module"`
-	Directory string     `json:"directory"`
-	Version   string     `json:"version,omitempty"` // that it declares
-	Target    string     `json:"target"`
-	Given     []givenDoc `json:"given_by"`
-	Needs     []needDoc  `json:"needs,omitempty"`
-	// NeededBy are the modules of the target that need it.
-	NeededBy []needDoc `json:"needed_by,omitempty"`
-	// Errors are the configuration errors of all modules of the target.
-	Errors []string `json:"errors,omitempty"`
-}
-
-type givenDoc struct {
-	By     string `json:"by"`     // role web, target group prod, target
-	Source string `json:"source"` // file:line
-}
-
-// needDoc is a need, with the module at its other end.
-type needDoc struct {
-	Module  string `json:"module"`
-	Level   string `json:"level"`
-	Version string `json:"version,omitempty"` // the constraint on its version
-	Layer   string `json:"layer,omitempty"`   // the level that imposes it
-	Source  string `json:"source"`
 }
 
 // phaseDoc is one of several states that the repository wants of an address.

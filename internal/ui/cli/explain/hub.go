@@ -16,7 +16,7 @@ import (
 // explainOnHub shows why a module on a target of the fleet is as it is.
 func explainOnHub(ctx context.Context, s *cli.Printer, target, module string) error {
 	if _, err := hubclient.HubOf(s); err != nil {
-		return cli.WithHint(err, "Of this host: fettle explain var NAME, fettle explain module NAME")
+		return cli.WithHint(err, "Of this host: fettle explain var|module|target NAME")
 	}
 	return hubclient.ShowingAt(ctx, s, hubclient.Watching{}, route.Explain(),
 		route.TargetModule{Target: target, Module: module},
