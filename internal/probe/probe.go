@@ -5,6 +5,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 	"time"
 )
 
-// attempt is how long one try may take.
+// attempt is the default time limit of one attempt.
 const attempt = 5 * time.Second
 
 // maxBody is how much of an answer is read, in bytes.
@@ -23,12 +24,16 @@ const maxBody = 1 << 20
 type Net struct {
 	// Hubs sends a request about barriers and signals to the hubs of the fleet. nil: the host has no agent.
 	Hubs func(ctx context.Context, request []byte) ([]byte, error)
+	// Limit is the time limit of one attempt to connect, or to get a URL; 0 is 5 seconds.
+	Limit time.Duration
 }
+
+func (n Net) limit() time.Duration { return cmp.Or(n.Limit, attempt) }
 
 // HTTP gets a URL. It does not follow redirects, so that a check examines exactly its URL. The body is
 // cut at 1 MiB.
-func (Net) HTTP(ctx context.Context, url string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attempt)
+func (n Net) HTTP(ctx context.Context, url string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, n.limit())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -48,8 +53,8 @@ func (Net) HTTP(ctx context.Context, url string) (status int, body []byte, err e
 }
 
 // TCP connects to host:port and hangs up.
-func (Net) TCP(ctx context.Context, address string) error {
-	d := net.Dialer{Timeout: attempt}
+func (n Net) TCP(ctx context.Context, address string) error {
+	d := net.Dialer{Timeout: n.limit()}
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err

@@ -2,10 +2,12 @@ package probe_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/probe"
 )
@@ -38,5 +40,17 @@ func TestNet(t *testing.T) {
 	}
 	if _, _, err := (probe.Net{}).HTTP(ctx, "http://"+net.JoinHostPort("127.0.0.1", "bad")); err == nil {
 		t.Error("a bad address answers")
+	}
+}
+
+// TestLimit: an attempt ends at its time limit.
+func TestLimit(t *testing.T) {
+	hold := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hold }))
+	defer srv.Close()
+	defer close(hold)
+	_, _, err := probe.Net{Limit: 50 * time.Millisecond}.HTTP(t.Context(), srv.URL)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }

@@ -65,6 +65,14 @@ func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 	}
 }
 
+// Once tests the condition of a CHECK once, within its time limit.
+func Once(ctx context.Context, h host.Host, net Prober, s step.Step) error {
+	limit := limitOf(s)
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	return try(ctx, h, net, s, limit)
+}
+
 func try(ctx context.Context, h host.Host, net Prober, s step.Step, limit time.Duration) error {
 	switch {
 	case s.Get("http") != "":

@@ -60,3 +60,35 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 }
+
+// TestOnce: one attempt, which ends at the time limit.
+func TestOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, ds := step.Parse("list", []byte("CHECK c http=http://h/ within=30s\nCHECK c tcp=h:1 within=20s\n"))
+		if ds.Err() != nil {
+			t.Fatal(ds.Err())
+		}
+		net := &fake{status: 500}
+		began := time.Now()
+		err := Once(t.Context(), mem.New(mem.Options{}), net, l[0])
+		if err == nil || time.Since(began) != 0 || net.tries != -1 {
+			t.Errorf("%v, after %s and %d tries", err, time.Since(began), -net.tries)
+		}
+		net.status = 200
+		if err := Once(t.Context(), mem.New(mem.Options{}), net, l[0]); err != nil {
+			t.Error(err)
+		}
+		err = Once(t.Context(), mem.New(mem.Options{}), &silent{}, l[1])
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 20*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// silent never answers.
+type silent struct{ fake }
+
+func (silent) TCP(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
