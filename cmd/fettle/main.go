@@ -89,7 +89,7 @@ func run(args []string) int {
 		}},
 		Agent: cli.Agent{
 			State: openFiles, Services: services, Watch: watched, Zone: here.Zone, Ready: ready,
-			Runs: here.ServeRuns, Clock: here.Clock,
+			Test: here.Check, Runs: here.ServeRuns, Clock: here.Clock,
 			Calm:   func(worked bool) { calm(worked, compiler.Close) },
 			Binary: programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
@@ -74,6 +75,7 @@ type Agent struct {
 	worked     bool // a run ended since the last call of OnIdle
 	leave      bool // end, so that a different binary can take over
 	reportBase reportBase
+	tester     *checks.Tester // of checks of scopes; nil: the runner cannot test any
 	work       sync.WaitGroup
 
 	watching sync.Mutex // serializes rewatch
@@ -129,7 +131,9 @@ func (a *Agent) Run(ctx context.Context) error {
 			}
 		})
 	}
+	a.tester = testerOf(a.cfg.Runner, func(all []fleet.CheckResult) { a.post(ctx, machine.ChecksChanged{Results: all}) })
 	a.step(ctx, machine.Started{})
+	a.testChecks(ctx)
 	a.certified(ctx)
 	a.rewatch(ctx)
 	for {
@@ -160,6 +164,15 @@ func (a *Agent) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return a.end(ctx)
 		}
+	}
+}
+
+// testChecks tests checks of scopes in the background. The results of the previous process count until the next test.
+func (a *Agent) testChecks(ctx context.Context) {
+	if t := a.tester; t != nil {
+		t.Target, t.Known = string(a.cfg.Machine.Target), a.m.Status().Checks
+		t.Now, t.Warn = a.cfg.Now, a.cfg.Warn
+		a.spawn(func() { t.Run(ctx) })
 	}
 }
 
@@ -230,7 +243,8 @@ func (a *Agent) step(ctx context.Context, e machine.Event) {
 		a.perform(ctx, act)
 	}
 	a.cfg.Notify(a.m.Status())
-	if _, ran := e.(machine.Ran); ran {
+	switch e.(type) {
+	case machine.Ran, machine.JobEnded: // both can compile
 		a.worked = true
 	}
 	a.rest.Reset(restAfter)

@@ -29,6 +29,9 @@ var _ Commander = (*Runner)(nil)
 // Command implements Commander. The command becomes a part of the history of the target, like a
 // command of fettle run.
 func (r *Runner) Command(ctx context.Context, act machine.RunJob) machine.JobEnded {
+	if act.Job.Task != nil {
+		return r.task(ctx, act)
+	}
 	var admitted Admission
 	if r.Admit != nil {
 		var err error
@@ -82,16 +85,6 @@ func refusedJob(ctx context.Context, act machine.RunJob, err error) machine.JobE
 		Answer: fleet.JobAnswer{ID: act.Job.ID, Error: shortError(err), Interrupted: ctx.Err() != nil},
 		Locked: errors.Is(err, executor.ErrLocked),
 	}
-}
-
-const longestError = 2 << 10
-
-func shortError(err error) string {
-	text := err.Error()
-	if len(text) > longestError {
-		text = strings.ToValidUTF8(text[:longestError], "") + "…"
-	}
-	return text
 }
 
 // commandOf returns the command of a job: its words, a built-in action, or an action of a module on
@@ -160,21 +153,4 @@ func jobCommandLine(c fleet.Command) string {
 		words = append(words, name+"="+c.Params[name])
 	}
 	return strings.Join(words, " ")
-}
-
-func resultOfCommand(r *executor.CommandResult) *fleet.CommandResult {
-	return &fleet.CommandResult{
-		Command: r.ID, Exit: r.Exit, Signal: r.Signal, TimedOut: r.TimedOut,
-		Stdout: tail(r.Stdout), Stderr: tail(r.Stderr), Duration: int64(r.Duration),
-	}
-}
-
-// tail returns at most fleet.MaxTail bytes from the end of a text, and marks a removed beginning.
-func tail(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= fleet.MaxTail {
-		return text
-	}
-	const word = "[… the beginning was removed …]\n"
-	return word + strings.ToValidUTF8(text[len(text)-fleet.MaxTail+len(word):], "")
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,10 +23,12 @@ import (
 	"fettle.dev/fettle/internal/fact"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -262,6 +263,11 @@ type node struct {
 
 	admit func(fleet.Job) (agent.Admission, error) // admission of jobs; nil: all are admitted
 
+	scopes  query.Scopes                 // of the repository
+	reads   atomic.Int32                 // how often they were read
+	probes  sync.Map                     // the reason for which the unit of a condition is not active
+	command atomic.Pointer[host.Command] // the newest
+
 	adopt atomic.Bool // the agent adopts the host; reset after that
 }
 
@@ -270,6 +276,7 @@ func (n *node) binary(ctx context.Context, _ *mem.Host, c host.Command) (host.Co
 	if c.Argv[0] == "/bin/false" {
 		return host.CommandResult{ExitCode: 1}, nil
 	}
+	n.command.Store(&c)
 	n.runs <- strings.Join(c.Argv, " ")
 	select {
 	case r := <-n.says:
@@ -351,6 +358,8 @@ func (n *node) start() {
 		Runner: &agent.Runner{
 			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now,
 			Contact: func(context.Context) error { return nil }, MayArm: true,
+			Scopes: agent.Scopes{Read: n.readScopes, Test: n.test, VerifyFor: time.Second,
+				Memory: &checks.Memory{Files: n.disk, File: "/agent/checks.json"}},
 			Admit: n.admit, MayAdopt: n.adopt.Load, OnAdopted: func() { n.adopt.Store(false) },
 			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
 		},
@@ -368,20 +377,4 @@ func (n *node) start() {
 		}
 	})
 	n.t.Cleanup(n.stop)
-}
-
-var top = map[string]string{"fettle.hcl": "target \"web1\" { modules = [\"base\", \"web\"] }\n"}
-
-func with(files map[string]string, more string) map[string]string {
-	out := maps.Clone(files)
-	out["fettle.hcl"] += more
-	return out
-}
-
-func motd(text string) map[string]string {
-	return map[string]string{"module.hcl": fmt.Sprintf("file \"/etc/motd\" { content = %q }\n", text)}
-}
-
-func issue(text string) map[string]string {
-	return map[string]string{"module.hcl": fmt.Sprintf("file \"/etc/issue\" { content = %q }\n", text)}
 }

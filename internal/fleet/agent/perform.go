@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
@@ -79,6 +80,10 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Prepare:
 		a.spawn(func() { a.prepare(ctx, act.Binary) })
+	case machine.ReadScopes:
+		if a.tester != nil {
+			a.tester.Applied(checks.Composition{Has: *act.Has, Absent: act.Absent})
+		}
 	case machine.Renew:
 		a.spawn(func() { a.renew(ctx) })
 	}

@@ -13,8 +13,11 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // DefaultConfirm is the time within which an armed run must reach a hub, if the policy of the
@@ -50,8 +53,22 @@ type Runner struct {
 	// nil: it is never replaced.
 	MayAdopt  func() bool
 	OnAdopted func()
+	// Scopes accesses the scopes of the repository.
+	Scopes Scopes
 
 	has *prepared
+}
+
+// Scopes accesses the scopes of a repository, for their checks and tasks.
+type Scopes struct {
+	// Read returns the scopes that a tree declares. It must be safe for concurrent use. nil: there are none.
+	Read func(tree repo.Tree) (query.Scopes, diag.List)
+	// Test tests a condition once on this host, within a time limit. It must be safe for concurrent use.
+	Test func(ctx context.Context, p query.Probe, limit time.Duration) error
+	// Memory stores the checks of the applied composition; nil: they are compiled after each start.
+	Memory *checks.Memory
+	// VerifyFor is the time within which the condition of a task must hold after its command, 15 seconds if 0.
+	VerifyFor time.Duration
 }
 
 // Run executes one run and reports found drift through tell before it changes anything. When ctx

@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Machine identifies the machine of a command.
@@ -36,6 +37,8 @@ type Agent struct {
 	// the boot. nil: no runs are served.
 	Runs  func(ctx context.Context, m Machine, serve func(context.Context, io.ReadWriteCloser)) (end func(), err error)
 	Clock func() time.Duration
+	// Test tests the condition of a step CHECK on a machine once, within a time limit; nil: it cannot.
+	Test func(ctx context.Context, m Machine, s step.Step, limit time.Duration) error
 	// Binary is the file of this binary; nil: it cannot be replaced.
 	Binary *Binary
 }

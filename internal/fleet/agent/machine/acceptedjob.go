@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,8 +16,8 @@ const (
 	lockTries       = 120
 )
 
-// RunJob executes the command of a job. Only one runs at a time. Only a read-only command can run
-// at the same time as a Run.
+// RunJob executes the command of a job, or an attempt of a task. Only one runs at a time. Only a
+// read-only command can run at the same time as a Run.
 type RunJob struct {
 	Job fleet.Job
 	// Has is the applied composition, in which actions are found; nil: none. Absent lists assigned
@@ -54,12 +55,9 @@ func (m *jobs) acceptedJob(id string) *AcceptedJob {
 	return &m.AcceptedJobs[i]
 }
 
-// keep accepts a job with a command, or returns the reason for a refusal.
+// keep accepts a job with a command or an attempt of a task, or returns the reason for a refusal.
 func (m *jobs) keep(d fleet.Job) error {
-	if d.Run == nil {
-		return fmt.Errorf("cannot run the job: it contains no command")
-	}
-	if err := d.Run.Check(); err != nil {
+	if err := checkJob(d); err != nil {
 		return err
 	}
 	if len(d.Signed) > fleet.MaxSignedJob {
@@ -70,8 +68,27 @@ func (m *jobs) keep(d fleet.Job) error {
 			"cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended",
 			len(m.AcceptedJobs))
 	}
-	m.AcceptedJobs = append(m.AcceptedJobs, AcceptedJob{Job: d})
+	t := AcceptedJob{Job: d}
+	if d.Task != nil {
+		t.Received = m.now.Wall
+	}
+	m.AcceptedJobs = append(m.AcceptedJobs, t)
 	return nil
+}
+
+// checkJob returns the reason for which a job has no valid work.
+func checkJob(d fleet.Job) error {
+	switch {
+	case d.What == fleet.JobTask && d.Run != nil:
+		return errors.New("cannot execute the job: it contains an attempt of a task and also a command")
+	case d.What == fleet.JobTask:
+		return checkTask(d.Task)
+	case d.Task != nil:
+		return errors.New("cannot run the job: it contains a command and also an attempt of a task")
+	case d.Run == nil:
+		return errors.New("cannot run the job: it contains no command")
+	}
+	return d.Run.Check()
 }
 
 // asBefore returns the answer to a job that was accepted before.
@@ -79,7 +96,7 @@ func (m *jobs) asBefore(d fleet.Job) fleet.JobAnswer {
 	switch {
 	case m.acceptedJob(d.ID) != nil:
 		return fleet.JobAnswer{ID: d.ID, Accepted: true}
-	case d.What == fleet.JobRun:
+	case d.What == fleet.JobRun || d.What == fleet.JobTask:
 		return fleet.JobAnswer{ID: d.ID, Error: "it ran before on this target; the history of the target contains the result"}
 	}
 	return fleet.JobAnswer{ID: d.ID}
@@ -99,7 +116,7 @@ func (m *jobs) act() {
 	}
 	for i := range m.AcceptedJobs {
 		t := &m.AcceptedJobs[i]
-		if t.Answer != nil || m.running != nil && !t.Job.Run.ReadOnly {
+		if t.Answer != nil || m.running != nil && !readOnly(t.Job) {
 			continue
 		}
 		t.Begun, m.changed = true, true
@@ -113,12 +130,12 @@ func (m *jobs) act() {
 // waitsToAct reports whether a job waits only for actTimer.
 func (m *jobs) waitsToAct() bool {
 	return m.acting == nil && !m.replacing.leaving && slices.ContainsFunc(m.AcceptedJobs, func(t AcceptedJob) bool {
-		return t.Answer == nil && (m.running == nil || t.Job.Run.ReadOnly)
+		return t.Answer == nil && (m.running == nil || readOnly(t.Job))
 	})
 }
 
 // isActing reports whether a job with changes runs. It prevents runs.
-func (m *jobs) isActing() bool { return m.acting != nil && !m.acting.Run.ReadOnly }
+func (m *jobs) isActing() bool { return m.acting != nil && !readOnly(*m.acting) }
 
 func (m *jobs) acted(e JobEnded) {
 	m.acting = nil

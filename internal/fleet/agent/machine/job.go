@@ -25,7 +25,7 @@ func (m *jobs) receiveJob(d fleet.Job) {
 	m.FinishedJobs = append(m.FinishedJobs, d.ID)
 	m.FinishedJobs = m.FinishedJobs[max(0, len(m.FinishedJobs)-maxDone):]
 	m.changed = true
-	m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Accepted: d.What == fleet.JobRun}})
+	m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Accepted: d.What == fleet.JobRun || d.What == fleet.JobTask}})
 }
 
 func (m *jobs) planJob(d fleet.Job) error {
@@ -49,14 +49,15 @@ func (m *jobs) planJob(d fleet.Job) error {
 		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: "requested by " + by})
 	case fleet.JobForgetCertificate:
 		m.due[renewTimer], m.renewal.cert.From, m.renewal.cert.Until = m.now.Mono, 0, 1
-	case fleet.JobRun:
+	case fleet.JobRun, fleet.JobTask:
 		return m.keep(d)
 	case fleet.JobCancel:
 		m.cancelJob(d.Arg)
 	default:
 		return fmt.Errorf(
 			"cannot execute a job of the type %.40q: this agent supports %s, %s, %s, "+
-				"%s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
+				"%s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobTask,
+			fleet.JobForgetCertificate)
 	}
 	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Applied == nil {
 		m.ApplyOrderedBy, m.VerifyOrderedBy = "", ""

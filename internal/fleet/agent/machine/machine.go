@@ -26,7 +26,7 @@ func New(cfg Config, kept StoredState, newest, acked uint64) *Machine {
 	for i := range m.due {
 		m.due[i] = never
 	}
-	m.due[lockTimer], m.due[actTimer] = 0, 0
+	m.due[lockTimer], m.due[actTimer], m.due[checkTimer] = 0, 0, 0
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(cfg.Target) + cfg.Boot))
 	m.dice = h.Sum64()
@@ -46,7 +46,9 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.Seq = m.seq // reports of earlier steps are durable, reports of this step are not yet
 	m.take(e)
 	m.next()
+	m.checks.readScopes()
 	m.reports.zoneChanged()
+	m.checks.announce()
 	m.reports.announce()
 	m.reports.send()
 	m.jobs.inform()
@@ -92,6 +94,8 @@ func (m *Machine) take(e Event) {
 		m.jobs.acted(e)
 	case JobAnswerSent:
 		m.jobs.informed(e)
+	case ChecksChanged:
+		m.checks.tested(e)
 	case LocalFreeze:
 		m.runs.frozenBy(e.Why, e.Until)
 	case Certificate:
@@ -114,6 +118,7 @@ func (m *Machine) begin() {
 		m.changed = true
 	}
 	m.jobs.interrupt()
+	m.checks.begin()
 	m.runs.unapply("the agent started again")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
@@ -169,6 +174,7 @@ func (m *Machine) next() {
 		m.bad = order{}
 	}
 	m.binaries.binary()
+	m.jobs.refuseTasks()
 	m.jobs.act()
 	if m.leave() || m.running != nil || m.jobs.isActing() {
 		return
@@ -197,6 +203,7 @@ func (m *Machine) wake() time.Duration {
 	use(sendTimer, m.up && !m.reports.sending && m.reports.acked < m.seq)
 	use(actTimer, m.jobs.waitsToAct())
 	use(informTimer, m.jobs.mustInform())
+	use(checkTimer, m.checks.hasNews())
 	use(fetchTimer, m.assignments.mustFetch())
 	use(thawTimer, m.localFreeze != "")
 	use(exportTimer, m.exporter.mustPublish())
@@ -214,6 +221,9 @@ func (m *Machine) wake() time.Duration {
 	}
 	if m.closed() != "" {
 		next = min(next, m.now.Mono+m.untilWindow())
+	}
+	if at := m.jobs.nextExpiry(); at < never {
+		next = min(next, at, m.now.Mono+glance)
 	}
 	if m.waitsForTime() {
 		next = min(next, m.now.Mono+glance)

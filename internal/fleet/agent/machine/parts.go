@@ -13,6 +13,7 @@ type Machine struct {
 	*core
 	assignments *assignments
 	binaries    *binaries
+	checks      *checks
 	exporter    *exporter
 	jobs        *jobs
 	renewal     *renewal
@@ -55,6 +56,15 @@ type assignments struct {
 // binaries replaces the binary of the agent.
 type binaries struct{ *core }
 
+// checks reports results of checks of scopes.
+type checks struct {
+	*core
+	read   *fleet.Assignment // composition whose checks are tested
+	absent []string
+	sent   []fleet.CheckResult // in the newest report
+	told   []fleet.CheckResult // in the newest event about checks, or at the start of the process
+}
+
 // exporter sends the exported values of the host.
 type exporter struct {
 	*core
@@ -86,6 +96,7 @@ type renewal struct {
 type reports struct {
 	*core
 	binaries *binaries
+	checks   *checks
 	acked    uint64
 	sending  bool
 	wasReady bool
@@ -106,10 +117,11 @@ type runs struct {
 
 // newMachine connects the parts of a machine.
 func newMachine(c *core) *Machine {
-	m := &Machine{core: c, binaries: &binaries{c}, exporter: &exporter{core: c}, renewal: &renewal{core: c}}
+	m := &Machine{core: c, binaries: &binaries{c}, checks: &checks{core: c}, exporter: &exporter{core: c},
+		renewal: &renewal{core: c}}
 	m.assignments = &assignments{core: c, exporter: m.exporter}
 	m.jobs = &jobs{core: c, renewal: m.renewal}
-	m.reports = &reports{core: c, binaries: m.binaries}
+	m.reports = &reports{core: c, binaries: m.binaries, checks: m.checks}
 	m.runs = &runs{core: c, assignments: m.assignments, exporter: m.exporter}
 	return m
 }

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,7 +125,7 @@ func (h history) complete() {
 }
 
 func (h history) happen() {
-	switch h.n("event", 0, 20) {
+	switch h.n("event", 0, 22) {
 	case 0:
 		h.publish()
 	case 1:
@@ -151,7 +152,7 @@ func (h history) happen() {
 		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint("run", id), What: fleet.JobRun,
 			Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: id%3 == 0}}})
 	case 11:
-		id := fmt.Sprint("run", h.n("run", 0, 9))
+		id := fmt.Sprint("run", h.n("run", 0, 19))
 		h.step(machine.JobReceived{Job: fleet.Job{ID: id + ".cancelled", What: fleet.JobCancel, Arg: id}})
 	case 12:
 		why := rapid.SampledFrom([]string{"", "too many files"}).Draw(h.t, "watched")
@@ -164,6 +165,17 @@ func (h history) happen() {
 		h.restless()
 	case 15:
 		h.sleeps()
+	case 16:
+		n := h.n("attempt", 0, 9)
+		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint("run", 10+n), What: fleet.JobTask,
+			At: h.now.Wall / int64(time.Second), Task: &fleet.TaskAttempt{Scope: "cluster/a", Task: "t", Digest: "d",
+				Fence: uint64(n), VerifyOnly: n%3 == 0, Expires: h.now.Wall/int64(time.Second) + int64(h.n("in", -5, 600))}}})
+	case 17:
+		var all []fleet.CheckResult
+		for i := range h.n("checks", 0, 2) {
+			all = append(all, outcome(fmt.Sprint("c", i), rapid.SampledFrom(outcomes()).Draw(h.t, "outcome")))
+		}
+		h.step(machine.ChecksChanged{Results: all})
 	case 9:
 		f := machine.LocalFreeze{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")}
 		if f.Why != "" && h.n("ends", 0, 1) == 1 {
@@ -213,6 +225,9 @@ func (h history) converge() {
 		if d, ok := h.ended[id]; taken && (!ok || d.Cancelled && h.begun[id]) {
 			h.t.Fatalf("request %s was taken, begun: %v, and ended as %+v", id, h.begun[id], d)
 		}
+	}
+	if n := len(h.heard); n > 0 && !slices.Equal(h.heard[n-1].Status.Checks, s.Checks) {
+		h.t.Fatalf("the hub has the results %+v, and not %+v", h.heard[n-1].Status.Checks, s.Checks)
 	}
 	if n := len(h.heard); n == 0 || h.heard[n-1].Status.Epoch != 100 {
 		h.t.Fatalf("the hub has not heard all: %d", n)

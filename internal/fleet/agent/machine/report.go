@@ -78,6 +78,7 @@ func (m *reports) number(e fleet.Event) fleet.Report {
 		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(
 			" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
 	}
+	m.checks.sent = m.checks.results()
 	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall,
 		Event: e, Status: m.status()}
 }
@@ -88,7 +89,7 @@ func (m *reports) status() fleet.Status {
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
 		Run: m.Run, Changed: m.Changed, LastVerified: m.LastVerified, Error: clip(m.Error), Facts: m.Facts,
-		Zone: m.now.Zone,
+		Zone: m.now.Zone, Checks: m.checks.results(),
 	}
 	if m.Accepted == nil {
 		return s

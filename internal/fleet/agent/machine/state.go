@@ -102,6 +102,14 @@ type StoredState struct {
 	ExportsReported bool           `json:"told,omitempty"`
 	// PreviousValues are the values of other targets from the previous epoch; see Machine.carry.
 	PreviousValues []exported.Table `json:"carried,omitempty"`
+	// Checks are the results of checks of scopes; nil: there are none.
+	Checks *StoredChecks `json:"checks,omitempty"`
+}
+
+// StoredChecks are the results of checks of scopes.
+type StoredChecks struct {
+	Boot    string              `json:"boot"` // of the host, when they were tested
+	Results []fleet.CheckResult `json:"results"`
 }
 
 // Module is the state of one module.
@@ -190,11 +198,13 @@ const (
 	Sweep    Cause = "sweep"    // a periodic check
 )
 
-// AcceptedJob is a job with a command. It is stored until a hub has its result. Its start is
+// AcceptedJob is a job with a command, or an attempt of a task. It is stored until a hub has its result. Its start is
 // durable before the command begins, so that no command runs twice.
 type AcceptedJob struct {
 	Job   fleet.Job `json:"do"`
 	Begun bool      `json:"begun,omitempty"`
+	// Received is the time of the receipt of an attempt of a task, in ns since 1970.
+	Received int64 `json:"received,omitempty"`
 	// Tries is the number of attempts that found the host locked.
 	Tries int `json:"tries,omitempty"`
 	// Answer is the result; nil while the job has not ended.

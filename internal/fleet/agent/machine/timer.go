@@ -25,6 +25,7 @@ const (
 	actTimer    // earliest start of a job
 	informTimer // earliest time to send the result of a job
 	coolTimer   // earliest run because of changed objects while a composition fails
+	checkTimer  // earliest report about checks of scopes
 	timers
 )
 

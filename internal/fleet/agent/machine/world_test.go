@@ -66,7 +66,9 @@ type world struct {
 	act   *machine.RunJob
 	end   *fleet.JobAnswer
 	wake  time.Duration
-	did   []machine.Action
+	// scopes is the composition whose checks are tested.
+	scopes *fleet.Assignment
+	did    []machine.Action
 
 	// The hub and its data.
 	up      bool
@@ -119,7 +121,8 @@ func (w *world) copied() machine.StoredState {
 func (w *world) start() {
 	w.boot++
 	w.now.Mono = 0
-	w.run, w.fetch, w.ask, w.send, w.renew, w.act, w.end, w.budget = nil, nil, false, 0, false, nil, nil, -1
+	w.run, w.fetch, w.ask, w.send, w.renew, w.act, w.end, w.budget, w.scopes = nil, nil, false, 0,
+		false, nil, nil, -1, nil
 	w.cfg.Boot = fmt.Sprint(w.boot)
 	newest, oldest := uint64(0), uint64(0)
 	for seq := range w.outbox {
@@ -150,6 +153,9 @@ func (w *world) step(e machine.Event) {
 		w.do(a)
 	}
 	w.checkKept(e)
+	if k := w.durable(); fmt.Sprint(bundles(w.scopes)) != fmt.Sprint(bundles(k.Applied)) {
+		w.fault("after %T the scopes of another composition are tested", e)
+	}
 }
 
 func (w *world) do(a machine.Action) {
@@ -217,6 +223,8 @@ func (w *world) do(a machine.Action) {
 			w.fault("two renewals at a time")
 		}
 		w.renew = true
+	case machine.ReadScopes:
+		w.scopes = a.Has
 	case machine.Wake:
 		w.wake = a.In
 	}
@@ -254,7 +262,7 @@ func (w *world) began(r machine.Run) {
 	if w.run != nil {
 		w.fault("two runs at a time")
 	}
-	if w.act != nil && !w.act.Job.Run.ReadOnly {
+	if w.act != nil && !quiet(w.act.Job) {
 		w.fault("a run begins beside what a request runs")
 	}
 	w.run = &r
@@ -274,47 +282,6 @@ func (w *world) began(r machine.Run) {
 	if fresh && !r.Look {
 		w.checkNeeds(k, r, good)
 	}
-}
-
-// acts checks the laws of jobs with commands.
-func (w *world) acts(a machine.RunJob) {
-	i := slices.IndexFunc(w.durable().AcceptedJobs,
-		func(t machine.AcceptedJob) bool { return t.Job.ID == a.Job.ID && t.Begun })
-	switch {
-	case w.act != nil:
-		w.fault("two requests at a time")
-	case w.run != nil && !a.Job.Run.ReadOnly:
-		w.fault("request %s begins in the middle of a run", a.Job.ID)
-	case i < 0:
-		w.fault("request %s begins, and that is not on the disk", a.Job.ID)
-	case w.begun[a.Job.ID]:
-		w.fault("request %s is run twice", a.Job.ID)
-	}
-	w.act, w.begun[a.Job.ID] = &a, true
-}
-
-// endAct ends the command of a job. locked: another process had the lock, and the command did not
-// run.
-func (w *world) endAct(locked bool) {
-	id := w.act.Job.ID
-	w.act = nil
-	if locked {
-		delete(w.begun, id)
-	}
-	w.step(machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Result: &fleet.CommandResult{Exit: 3}}, Locked: locked})
-}
-
-// inform completes the transmission of a result.
-func (w *world) inform(err string) {
-	d := *w.end
-	w.end = nil
-	if err == "" {
-		if was, known := w.ended[d.ID]; known && (was.Interrupted != d.Interrupted || was.Cancelled != d.Cancelled) {
-			w.fault("request %s ended as %+v, and then as %+v", d.ID, was, d)
-		}
-		w.ended[d.ID] = d
-	}
-	w.step(machine.JobAnswerSent{ID: d.ID, Error: err})
 }
 
 // checkNeeds: a module in a run has its needs, as far as bundles show it.

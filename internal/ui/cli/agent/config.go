@@ -50,6 +50,7 @@ func agentConfig(s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member
 		Content: mb, Contact: mb.Contact,
 		MayArm: m.Root == "/", Now: s.App.Now, Version: s.App.Version,
 	}
+	runner.Scopes = scopesOf(s, m, files)
 	runner.MayAdopt, runner.OnAdopted = adopting(s, files, warn)
 	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
 		runner.ExtraPaths = []string{filepath.Join("/", below, journal.FrozenFile)}
