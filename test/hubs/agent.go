@@ -215,3 +215,9 @@ func (a *Agent) Request(ctx context.Context, r fleet.Request) (answer fleet.Requ
 	err = a.ask(ctx, fleet.MessageRequest, r, &answer)
 	return answer, err
 }
+
+// Acquire requests a slot of a lock for a run.
+func (a *Agent) Acquire(ctx context.Context, lock string) (answer fleet.SlotAnswer, err error) {
+	err = a.ask(ctx, fleet.MessageSlot, fleet.SlotRequest{Action: fleet.SlotAcquire, Lock: lock}, &answer)
+	return answer, err
+}

@@ -39,7 +39,8 @@ func TestPictures(t *testing.T) {
 		"commit": "/commits/web1", "differences": "/differences?commit=web1",
 		"rollouts": "/rollouts", "rollout": "/rollouts/r1", "inbox": "/inbox", "jobs": "/jobs",
 		"job": "/jobs/j1", "events": "/events", "history": "/history", "hubs": "/hubs", "audit": "/audit",
-		"search": "/search?q=web1"})
+		"search": "/search?q=web1", "locks": "/locks", "release": "/locks/web1/release?target=web1",
+		"barriers": "/barriers", "signals": "/signals", "signal": "/signals/web1"})
 }
 
 // pictures compares pages with their golden pictures, by the names of the pictures.

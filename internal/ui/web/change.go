@@ -33,6 +33,9 @@ func (s *Site) changes() map[string]changeFunc {
 		"/requests/{target}/{request}": decideRequest,
 		"/notices/{notice}":            decideNotice,
 		"/exemptions/{exemption}":      decideExemption,
+		"/locks/{lock}/release":        releaseSlot,
+		"/signals/{signal}/send":       sendSignal,
+		"/signals/{signal}/clear":      clearSignal,
 	}
 }
 

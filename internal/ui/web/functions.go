@@ -20,14 +20,17 @@ func functions() template.FuncMap {
 		"part":  partName, "percent": percent, "seconds": func(s int64) int64 { return s * 1e9 },
 		"address": withParameter,
 		"text":    func(v any) string { return fmt.Sprint(v) },
-		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents, "waveName": waveName,
+		"tab":     newTab, "since": newMoment, "rows": newRows, "events": newEvents,
+		"sent": newSentSignals, "waveName": waveName,
 		"membersOf": membersOf, "readyOf": readyOf,
 		"tabs":       func(name, here string, alone bool) hostTabs { return hostTabs{name, here, alone} },
 		"unanswered": newUnanswered, "bounded": bounded,
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },
 		"sign": signOf,
-		"days": func() []int { return []int{1, 7, 30} },
+		"slot": slotText, "member": memberText,
+		"lasts": func(ns int64) string { return duration.Text(time.Duration(ns)) },
+		"days":  func() []int { return []int{1, 7, 30} },
 	}
 }
 
@@ -45,14 +48,16 @@ func signOf(line string) string {
 // mark returns a character for a state, so that states differ without their colours.
 func mark(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "ok", "completed", "passed", "acknowledged", "active", "succeeded", "done":
+	case "ready", "ok", "completed", "passed", "acknowledged", "active", "succeeded", "done",
+		"arrived":
 		return "●"
-	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed",
+		"lost":
 		return "✖"
 	case "drifted", "unresponsive", "silent", "late", "interrupted", "completed-with-exceptions",
-		"undone":
+		"undone", "overdue":
 		return "▲"
-	case "applying", "granted", "taken", "unfinished":
+	case "applying", "granted", "taken", "unfinished", "has a slot":
 		return "◐"
 	case "frozen", "paused", "aborted", "held":
 		return "■"
@@ -65,14 +70,16 @@ func mark(state any) string {
 // kindOf returns the class of a state: good, bad, warn, busy or off.
 func kindOf(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "ok", "completed", "passed", "acknowledged", "succeeded", "done":
+	case "ready", "ok", "completed", "passed", "acknowledged", "succeeded", "done", "arrived":
 		return "good"
-	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed":
+	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed",
+		"lost":
 		return "bad"
 	case "drifted", "unresponsive", "silent", "late", "interrupted", "unknown", "completed-with-exceptions", "paused",
-		"undone":
+		"undone", "overdue":
 		return "warn"
-	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits", "unfinished":
+	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits", "unfinished",
+		"has a slot", "expected":
 		return "busy"
 	}
 	return "off"

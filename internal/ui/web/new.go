@@ -21,7 +21,8 @@ func New(c Config) *Site {
 			"/targets/{target}/confirm": confirmPage, "/targets/{target}/recover": recoverPage})
 	}
 	if s.Host == nil {
-		asking["/differences"] = differencesPage // each update would compile again
+		asking["/differences"] = differencesPage      // each update would compile again
+		asking["/locks/{lock}/release"] = releasePage // it is about the holder that the user has seen
 	}
 	for path, read := range s.pages {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, read) })
@@ -57,6 +58,10 @@ func pages() map[string]pageFunc {
 		"/hubs":                hubsPage,
 		"/audit":               auditPage,
 		"/search":              searchPage,
+		"/locks":               locksPage,
+		"/barriers":            barriersPage,
+		"/signals":             signalsPage,
+		"/signals/{signal}":    signalPage,
 	}
 }
 

@@ -26,7 +26,8 @@ func paths() []string {
 		"/modules", "/modules/modules/web", "/commits/" + name,
 		"/rollouts",
 		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/history?days=7", "/hubs", "/audit",
-		"/search?q=" + query, "/nothing"}
+		"/search?q=" + query, "/locks", "/locks/" + name + "/release?target=" + query, "/barriers", "/signals",
+		"/signals/" + name, "/nothing"}
 }
 
 func siteOf(t testing.TB, h http.Handler) *web.Site {

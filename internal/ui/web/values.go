@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
@@ -38,6 +40,18 @@ type events struct {
 
 func newEvents(now time.Time, all []document.Event) events { return events{now, all} }
 
+// sentSignals is the data of a table of signals that were sent.
+type sentSignals struct {
+	Now  time.Time
+	Sent []document.SentSignal // the newest first
+}
+
+func newSentSignals(now time.Time, all []document.SentSignal) sentSignals {
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	return sentSignals{now, all}
+}
+
 // waveName returns the name of the current wave of a rollout.
 func waveName(r document.Rollout) string {
 	if r.Wave < len(r.Waves) {
@@ -61,3 +75,14 @@ func readyOf(r document.Rollout) (n int) {
 	}
 	return n
 }
+
+// slotText returns the state of a holder of a slot for display.
+func slotText(s document.LockHolderState) string {
+	if s == document.SlotHeld {
+		return "has a slot"
+	}
+	return string(s)
+}
+
+// memberText returns the state of a member of a barrier for display.
+func memberText(s document.BarrierMemberState) string { return strings.ReplaceAll(string(s), "_", " ") }

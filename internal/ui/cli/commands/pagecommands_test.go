@@ -21,7 +21,8 @@ func TestCommandsOfPages(t *testing.T) {
 	shown := regexp.MustCompile(`<pre tabindex="0">fettle ([^\n<]*)`)
 	for _, path := range []string{"/", "/?select=web1", "/targets/x", "/targets/x?explain=x", "/commits/abcdefg",
 		"/modules", "/modules/x", "/rollouts", "/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events", "/hubs", "/audit",
-		"/search?q=nginx", "/search?q=-x"} {
+		"/search?q=nginx", "/search?q=-x", "/locks", "/locks/abcdefg/release?target=abcdefg", "/barriers", "/signals",
+		"/signals/abcdefg"} {
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		found := shown.FindStringSubmatch(w.Body.String())
