@@ -20,6 +20,7 @@ lock "reboots" {
 lock "schema" {
   on_expiry   = "free"
   wait        = "2h"
+  alarm_after = "5m"
   description = "migrations"
 }
 `}))
@@ -27,7 +28,8 @@ lock "schema" {
 		t.Fatalf("%v: %v", list, ds)
 	}
 	for i, want := range []source.Lock{{Name: "reboots", Slots: 2, Lease: 1200, OnExpiry: "keep", Reboots: true},
-		{Name: "schema", Slots: 1, Lease: 1800, OnExpiry: "free", Wait: 7200}} {
+		{Name: "schema", Slots: 1, Lease: 1800, OnExpiry: "free", Wait: 7200,
+			AlarmAfter: 300}} {
 		want.Range = list[i].Range
 		if list[i] != want || list[i].Valid() != nil {
 			t.Errorf("%+v, want %+v: %v", list[i], want, list[i].Valid())
@@ -52,6 +54,8 @@ func TestLockErrors(t *testing.T) {
 		"lock \"a\" {\n  lease = \"31d\"\n}":                                   "2:11: Invalid lease",
 		"lock \"a\" {\n  lease = \"soon\"\n}":                                  "2:11: Invalid duration",
 		"lock \"a\" {\n  on_expiry = \"fre\"\n}":                               "2:15: Unknown value",
+		"lock \"a\" {\n  alarm_after = \"59s\"\n}":                             "2:17: Invalid duration",
+		"lock \"a\" {\n  alarm_after = \"31d\"\n}":                             "2:17: Invalid duration",
 		"lock \"a\" {\n  places = 2\n}":                                        "2:3: Unknown attribute",
 		"lock \"a\" {\n  reboots = 2\n}":                                       "2:13: Wrong type",
 		"lock \"a\" {\n  reboots = true\n}\nlock \"b\" {\n  reboots = true\n}": "5:13: Two locks for reboots",

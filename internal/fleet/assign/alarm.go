@@ -34,6 +34,8 @@ const (
 	ExemptionRequested AlarmKind = "exemption_requested" // an exemption from windows waits for the approval of users
 	WindowsIgnored     AlarmKind = "windows_ignored"     // targets may change outside of their windows
 	LockOverdue        AlarmKind = "lock_overdue"        // targets did not release slots of a lock in time
+	LockQueue          AlarmKind = "lock_queue"          // targets wait for a slot of a lock for too long
+	BarrierClosed      AlarmKind = "barrier_closed"      // targets wait at a barrier for too long
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

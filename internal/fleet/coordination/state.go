@@ -3,6 +3,7 @@ package coordination
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,8 @@ type Definition struct {
 	Reboots bool `json:"reboots,omitempty"`
 	// Wait is the time for which a run waits for a slot; 0 is the default.
 	Wait time.Duration `json:"wait_ns,omitempty"`
+	// AlarmAfter is the time for which an owner waits before an alarm is raised; 0 means no alarm.
+	AlarmAfter time.Duration `json:"alarm_after_ns,omitempty"`
 }
 
 // Frees reports whether the end of a lease frees the slot.
@@ -85,6 +88,15 @@ func (s State) Empty() bool { return s.Undeclared && len(s.Holders) == 0 }
 // Waiting returns the owners that wait for a slot, in the order of their first requests. It is only for display: an
 // owner that waits longer has no advantage.
 func (s State) Waiting(now int64) []Waiter { return waiting(s.Waiters, now) }
+
+// Delayed returns the owners that have waited longer than AlarmAfter, in the order of their first requests.
+func (s State) Delayed(now int64) []Waiter {
+	if s.AlarmAfter == 0 {
+		return nil
+	}
+	short := func(w Waiter) bool { return now < w.Since+s.AlarmAfter.Milliseconds() }
+	return slices.DeleteFunc(s.Waiting(now), short)
+}
 
 // Overdue returns the holders that neither renewed their lease in time nor released their slot.
 func (s State) Overdue(now int64) (out []Holder) {
@@ -129,6 +141,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("cannot have a lease of %s: a lease is from 10s to 30d", d.Lease)
 	case d.Wait < 0 || d.Wait > MaxWait:
 		return fmt.Errorf("cannot wait for %s: the maximum is 1d", d.Wait)
+	case d.AlarmAfter < 0:
+		return fmt.Errorf("cannot raise an alarm after %s", d.AlarmAfter)
 	case d.OnExpiry != "" && d.OnExpiry != Keep && d.OnExpiry != Free:
 		return fmt.Errorf("cannot have the effect %.40q at the end of a lease: it is keep or free", d.OnExpiry)
 	}

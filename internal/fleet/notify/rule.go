@@ -29,7 +29,8 @@ func alarms() []assign.AlarmKind {
 		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
-		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue}
+		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue, assign.LockQueue,
+		assign.BarrierClosed}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are

@@ -20,6 +20,7 @@ type Barrier struct {
 	Members      []string // names of targets, sorted
 	Quorum       string   // all, a number, or a percentage such as "80%"
 	OfflineAfter int64    // seconds; 0: members that are offline always count
+	AlarmAfter   int64    // seconds for which a member waits before an alarm is raised; 0: no alarm
 }
 
 // Signal is a named message for which states wait.
@@ -50,7 +51,7 @@ func Waits(p *source.Program) (out Coordination, ds diag.List) {
 	}
 	for _, b := range p.Barriers {
 		out.Barriers = append(out.Barriers, Barrier{Name: b.Name, Quorum: b.Quorum, OfflineAfter: b.OfflineAfter,
-			Members: selected("barrier", b.Name, &b.Members, b.Range)})
+			AlarmAfter: b.AlarmAfter, Members: selected("barrier", b.Name, &b.Members, b.Range)})
 	}
 	for _, s := range p.Signals {
 		x := Signal{Name: s.Name, Keep: s.Keep}
@@ -71,7 +72,7 @@ func (c Coordination) Valid() error {
 	inTime := func(n int64) bool { return n >= source.MinWaitTime && n <= source.MaxWaitTime }
 	for _, b := range c.Barriers {
 		if !source.ValidWait(b.Name, b.Members) || barriers[b.Name] || !source.ValidQuorum(b.Quorum) ||
-			b.OfflineAfter != 0 && !inTime(b.OfflineAfter) {
+			b.OfflineAfter != 0 && !inTime(b.OfflineAfter) || b.AlarmAfter != 0 && !inTime(b.AlarmAfter) {
 			return fmt.Errorf("the barrier %.80q is not valid", b.Name)
 		}
 		barriers[b.Name] = true

@@ -378,6 +378,8 @@ func lockAttrs() []kind.Attr {
 			Doc: "whether a slot stays taken after its lease, or becomes free; default: keep"},
 		{Name: "wait", Type: cty.String,
 			Doc: "the longest time for which a run waits for a slot, from 1s to 1d; default: 10m"},
+		{Name: "alarm_after", Type: cty.String,
+			Doc: "time for which a target waits for a slot before an alarm is raised, from 1m to 30d; default: no alarm"},
 		{Name: "reboots", Type: cty.Bool,
 			Doc: "whether targets need a slot for a reboot; at most one lock can have this; default: false"},
 		docAttr(),

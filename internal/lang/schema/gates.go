@@ -100,6 +100,8 @@ func barrierAttrs() []kind.Attr {
 			Doc: `how many members must arrive: "all", a number, or a percentage such as "80%"; default: "all"`},
 		{Name: "offline_after", Type: cty.String,
 			Doc: "time after which a member that is offline does not count, from 1m to 30d; default: it always counts"},
+		{Name: "alarm_after", Type: cty.String,
+			Doc: "time for which a member waits before an alarm is raised, from 1m to 30d; default: no alarm"},
 		docAttr(),
 	}
 }

@@ -227,6 +227,7 @@ type Barrier struct {
 	Members      Selector
 	Quorum       string // all, or a number or percentage as package amount writes it
 	OfflineAfter int64  // seconds; 0: members that are offline always count
+	AlarmAfter   int64  // seconds for which a member waits before an alarm is raised; 0: no alarm
 }
 
 // Signal is a signal block: a named message that states wait for.
@@ -245,7 +246,9 @@ type Lock struct {
 	OnExpiry string // keep or free
 	Reboots  bool   // targets need a slot for a reboot
 	Wait     int64  // seconds for which a run waits for a slot; 0 is the default
-	Range    diag.Range
+	// AlarmAfter is the time in seconds for which a target waits before an alarm is raised; 0: no alarm.
+	AlarmAfter int64
+	Range      diag.Range
 }
 
 // Window is a window block: a recurring time in which hubs may change targets, or must not.

@@ -40,14 +40,14 @@ func (x lockBlock) read(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	x.only(b, []string{"slots", "lease", "on_expiry", "reboots", "wait", "description"}, nil)
+	x.only(b, []string{"slots", "lease", "on_expiry", "reboots", "wait", "alarm_after", "description"}, nil)
 	if !x.lockNamed(name, r) {
 		return
 	}
 	at := b.Body.Attributes
 	x.prog.Locks = append(x.prog.Locks, &Lock{Name: name, Slots: x.slots(at["slots"]), Lease: x.lease(at["lease"]),
 		OnExpiry: x.effect(at["on_expiry"]), Reboots: x.reboots(at["reboots"]), Wait: x.wait(at["wait"]),
-		Range: r})
+		AlarmAfter: waitBlock(x).waitTime(at["alarm_after"], "0s"), Range: r})
 }
 
 // moduleLock reads the locks of a module.
@@ -155,6 +155,8 @@ func (l Lock) Valid() error {
 		return fmt.Errorf("has a lease of %d s", l.Lease)
 	case l.Wait < 0 || l.Wait > MaxWait:
 		return fmt.Errorf("has a wait of %d s", l.Wait)
+	case l.AlarmAfter != 0 && (l.AlarmAfter < MinWaitTime || l.AlarmAfter > MaxWaitTime):
+		return fmt.Errorf("has an alarm after %d s", l.AlarmAfter)
 	case !slices.Contains(LockEffects(), l.OnExpiry):
 		return fmt.Errorf("has the effect %.40q", l.OnExpiry)
 	}
@@ -182,7 +184,7 @@ func (x waitBlock) read(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	known := []string{"targets", "labels", "description", "quorum", "offline_after"}
+	known := []string{"targets", "labels", "description", "quorum", "offline_after", "alarm_after"}
 	if b.Type == "signal" {
 		known = []string{"targets", "labels", "description", "keep"}
 	}
@@ -205,7 +207,8 @@ func (x waitBlock) read(b *hclsyntax.Block) {
 			`Set targets = ["web*"] or labels = { role = "db" }. To select all targets, write targets = ["*"].`)
 	default:
 		x.prog.Barriers = append(x.prog.Barriers, &Barrier{Name: name, Range: r, Members: x.targetSelector(at),
-			Quorum: x.quorum(at["quorum"]), OfflineAfter: x.waitTime(at["offline_after"], "0s")})
+			Quorum: x.quorum(at["quorum"]), OfflineAfter: x.waitTime(at["offline_after"], "0s"),
+			AlarmAfter: x.waitTime(at["alarm_after"], "0s")})
 	}
 }
 

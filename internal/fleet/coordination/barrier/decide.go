@@ -123,7 +123,7 @@ func (d *decision) expire() {
 
 func (d *decision) define(want Definition) {
 	if d.Undeclared || d.Name != want.Name || d.Quorum != want.Quorum || d.OfflineAfter != want.OfflineAfter ||
-		!slices.Equal(d.Targets, want.Targets) {
+		d.AlarmAfter != want.AlarmAfter || !slices.Equal(d.Targets, want.Targets) {
 		d.Definition, d.Undeclared = want, false
 		d.change(Defined, "")
 	}

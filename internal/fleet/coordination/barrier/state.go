@@ -36,6 +36,8 @@ type Definition struct {
 	Quorum string `json:"quorum"`
 	// OfflineAfter is the time after which a member that is offline does not count; 0 means that it always counts.
 	OfflineAfter time.Duration `json:"offline_after_ns,omitempty"`
+	// AlarmAfter is the time for which a member waits before an alarm is raised; 0 means no alarm.
+	AlarmAfter time.Duration `json:"alarm_after_ns,omitempty"`
 }
 
 // Absence is the reason for which a member does not count; "" means that it counts.
@@ -102,6 +104,15 @@ func (s State) Waiting(now, restored int64) []Arrival {
 	return slices.DeleteFunc(slices.Clone(s.Arrivals), gone)
 }
 
+// Delayed returns the arrivals that have waited longer than AlarmAfter, in the order of arrival.
+func (s State) Delayed(now int64) []Arrival {
+	if s.AlarmAfter == 0 {
+		return nil
+	}
+	short := func(a Arrival) bool { return now < a.Since+s.AlarmAfter.Milliseconds() }
+	return slices.DeleteFunc(s.Waiting(now, 0), short)
+}
+
 var nameForm = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][-_A-Za-z0-9]{0,62}$`) })
 
@@ -134,6 +145,9 @@ func (d Definition) Check() error {
 	}
 	if d.OfflineAfter != 0 && (d.OfflineAfter < MinOffline || d.OfflineAfter > MaxOffline) {
 		return fmt.Errorf("cannot ignore a member that is offline for %s: the time is from 1m to 30d", d.OfflineAfter)
+	}
+	if d.AlarmAfter < 0 {
+		return fmt.Errorf("cannot raise an alarm after %s", d.AlarmAfter)
 	}
 	return CheckQuorum(d.Quorum)
 }

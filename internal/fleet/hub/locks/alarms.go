@@ -7,15 +7,44 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
-// Alarms returns an alarm for each lock with holders whose lease ended without a release.
-func Alarms(from *records.Table, at time.Time) (out []assign.Alarm) {
-	now := at.UnixMilli()
+// Alarms returns an alarm for each lock with holders whose lease ended without a release. It also returns an alarm for
+// each lock with targets that wait for longer than AlarmAfter.
+func Alarms(from *records.Table, at time.Time) []assign.Alarm {
+	var all []coordination.State
 	for _, l := range from.Locks.Values() {
+		all = append(all, l.State)
+	}
+	return append(overdue(from, all, at.UnixMilli()), delayed(all, at.UnixMilli())...)
+}
+
+// delayed returns the alarms about waiting targets. The text does not change while more targets wait.
+func delayed(all []coordination.State, now int64) (out []assign.Alarm) {
+	for _, l := range all {
+		late := l.Delayed(now)
+		if len(late) == 0 {
+			continue
+		}
+		a := assign.Alarm{Kind: assign.LockQueue, Count: len(late),
+			Text: fmt.Sprintf("Targets have waited for more than %s for a slot of the lock %s. See the owners of the slots, "+
+				"and the waiting targets: fettle lock list", duration.Text(l.AlarmAfter), l.Name)}
+		for _, w := range late[:min(len(late), assign.MaxAlarmTargets)] {
+			a.Targets = append(a.Targets, fleet.TargetID(w.Owner))
+		}
+		slices.Sort(a.Targets)
+		out = append(out, a)
+	}
+	return out
+}
+
+func overdue(from *records.Table, all []coordination.State, now int64) (out []assign.Alarm) {
+	for _, l := range all {
 		late := slices.Concat(l.Overdue(now), l.Lost)
 		if len(late) == 0 {
 			continue

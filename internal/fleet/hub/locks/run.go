@@ -18,7 +18,8 @@ func (s *Locks) Declare(all []source.Lock) {
 	for _, l := range all {
 		out = append(out, coordination.Definition{Name: l.Name, Slots: l.Slots,
 			Lease: time.Duration(l.Lease) * time.Second, OnExpiry: coordination.OnExpiry(l.OnExpiry), Reboots: l.Reboots,
-			Wait: time.Duration(l.Wait) * time.Second})
+			AlarmAfter: time.Duration(l.AlarmAfter) * time.Second,
+			Wait:       time.Duration(l.Wait) * time.Second})
 	}
 	s.declared.set(out)
 }

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/waits"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/view"
 )
@@ -237,5 +238,6 @@ func (n *Notifier) seenEvents(ctx context.Context, r document.Notification, has 
 // AlarmsNow returns the last alarms of the leader, and the alarms that this hub detects itself.
 func (n *Notifier) AlarmsNow() []assign.Alarm {
 	all, _, _ := n.Records.Alarms.Get(records.AlarmsKey)
-	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()), all)
+	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()),
+		waits.Alarms(n.Records, n.Now()), all)
 }

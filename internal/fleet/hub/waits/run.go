@@ -53,7 +53,8 @@ func (w *Waits) tidyBarriers(ctx context.Context, all []query.Barrier, known boo
 	names := map[string]bool{}
 	for _, b := range all {
 		d := barrier.Definition{Name: b.Name, Targets: b.Members, Quorum: b.Quorum,
-			OfflineAfter: time.Duration(b.OfflineAfter) * time.Second}
+			OfflineAfter: time.Duration(b.OfflineAfter) * time.Second,
+			AlarmAfter:   time.Duration(b.AlarmAfter) * time.Second}
 		e := barrier.Event{Kind: barrier.Define, Definition: d, Restored: w.restored()}
 		names[d.Name] = true
 		s, _, ok := w.Records.Barriers.Get(d.Name)
