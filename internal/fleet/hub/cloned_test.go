@@ -117,7 +117,7 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 		t.Errorf("a command: %+v, %v", got, err)
 	}
 	alarms, err := run.notices.Alarms(ctx)
-	if err != nil || len(alarms) != 1 || alarms[0].Kind != string(assign.Cloned) {
+	if err != nil || len(alarms.Alarms) != 1 || alarms.Alarms[0].Kind != string(assign.Cloned) {
 		t.Errorf("alarms: %+v, %v", alarms, err)
 	}
 	told := 0

@@ -24,49 +24,40 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/hub/waits"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// apiTable returns the handlers of the API: the view answers most queries, and the parts of the hub do the rest.
+// apiTable returns the handlers of the API. The parts of the hub register most handlers. Package api has the handlers
+// that find targets, and that write the answer themselves.
 func apiTable(h *Hub) *api.Table {
-	shown := heldView{h.view, h.heldContent}
+	shown, slots := heldView{h.view, h.heldContent}, locks.Service{Of: h.locks}
+	exemptions := rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events}
 	t := api.NewTable(shown)
 	api.HandleThisHub(t, h)
 	api.HandleStatus(t, h.view, h.targets)
-	api.HandleRepositories(t, h.repository)
 	api.HandleTargets(t, h.targets)
 	api.HandleFreezes(t, h.targets)
 	api.HandleExecutors(t, h.executors)
 	api.HandleRuns(t, h.executors)
 	api.HandleModules(t, shown)
-	api.HandleAssignments(t, h.leader, locks.Service{Of: h.locks})
-	api.HandleExports(t, h.exports)
+	api.HandleAssignments(t, h.leader, slots)
 	api.HandleEvents(t, h.view)
 	api.HandleJobs(t, h.jobs)
 	api.HandleRollouts(t, h.rolloutService())
-	api.HandleRolloutPlans(t, h.rolloutService())
-	api.HandleDifferences(t, h.differences)
-	api.HandleFleetRollbacks(t, rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
-		Branch: func() string { return h.repository.Repository().Branch }, Events: h.events})
-	api.HandleExemptions(t, rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events})
+	api.HandleExemptions(t, exemptions)
 	api.HandleBinaries(t, h.binaries)
-	api.HandleTokens(t, &h.users)
-	api.HandleAuditLog(t, h)
-	api.HandleHubs(t, h.members)
-	api.HandleUsers(t, &h.users)
-	api.HandleLogins(t, &h.users)
-	api.HandleWebLogins(t, &h.users)
-	api.HandleAlarms(t, &h.notices)
-	api.HandleNotifications(t, &h.notices)
-	api.HandleNotices(t, &h.notices)
-	api.HandleBackups(t, h.backups)
 	api.HandleRequests(t, h.requests)
-	api.HandleRequestPolicy(t, h.requests)
-	api.HandleCertificates(t, h.certificates)
-	api.HandleLocks(t, locks.Service{Of: h.locks})
-	api.HandleBarriers(t, waits.Service{Of: h.waits})
-	api.HandleSignals(t, waits.Service{Of: h.waits})
-	api.HandleHistory(t, h.history)
-	api.HandleSearch(t, searchService(&h.core, h.index, h.rolloutService()))
+	api.HandleGetAt(t, route.AuditLog(), h.auditLog)
+	for _, part := range []interface{ HandleRoutes(t *api.Table) }{
+		h.repository, h.exports, h.jobs, h.rolloutService(), h.differences, exemptions, h.binaries, &h.users,
+		h.members.HubStatus, h.members.Retirement, &h.notices, h.backups, h.requests, h.certificates, slots,
+		waits.Service{Of: h.waits}, h.history,
+		searchService(&h.core, h.index, h.rolloutService()),
+		rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
+			Branch: func() string { return h.repository.Repository().Branch }, Events: h.events},
+	} {
+		part.HandleRoutes(t)
+	}
 	return t
 }
 

@@ -130,10 +130,7 @@ func (w *several) prepared() alone {
 
 // walk calls each route twice: as root on the socket, and as a user with a token.
 func (a alone) walk(t *testing.T) {
-	near := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", a.socket())
-		}}}
+	near := a.near()
 	far := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	var all sync.WaitGroup
@@ -142,6 +139,14 @@ func (a alone) walk(t *testing.T) {
 		all.Go(func() { a.check(t, near, "http://hub", r) })
 		all.Go(func() { a.check(t, far, a.api, r) })
 	}
+}
+
+// near returns a client for the socket of the hub.
+func (o *one) near() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", o.socket())
+		}}}
 }
 
 // check calls one route and checks its answer.

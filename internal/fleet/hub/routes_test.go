@@ -1,10 +1,16 @@
 package hub
 
-import "testing"
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/hub/members"
+)
 
 // TestEachRouteHasAHandler: the hub answers each route of the API.
 func TestEachRouteHasAHandler(t *testing.T) {
-	if err := apiTable(new(Hub)).Complete(); err != nil {
+	h := &Hub{}
+	h.members = &members.HubSet{} // its handlers belong to parts of it
+	if err := apiTable(h).Complete(); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/test/sample"
 )
 
@@ -298,7 +300,7 @@ func (h *simulated) byUsers(ctx context.Context, d operation, a *simAgent, run *
 		}
 		r, err := run.jobs.CreateJob(ctx, ann, job, []fleet.TargetID{a.id.ID})
 		if err == nil && d.Amount%2 == 0 {
-			_ = run.jobs.CancelJob(ctx, ann, r.ID)
+			_ = run.jobs.CancelJob(ctx, api.Caller{Principal: ann}, route.JobID{Job: r.ID}, document.ReasonRequest{})
 		}
 	}
 }

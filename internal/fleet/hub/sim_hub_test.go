@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/assignments"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -347,7 +347,7 @@ func (s *sim) enrol(labels map[string]string) (*simAgent, error) {
 		return nil, nil
 	}
 	ctx := context.Background()
-	t, err := h.users.CreateToken(ctx, access.Principal{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
+	t, err := h.users.CreateToken(ctx, api.Caller{Principal: ann}, document.TokenRequest{Labels: labels, Uses: 1})
 	if err != nil {
 		return nil, err
 	}

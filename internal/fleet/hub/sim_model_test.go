@@ -9,6 +9,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -66,9 +68,10 @@ func (h *simulated) approve(ctx context.Context, run *Hub) {
 	if err != nil {
 		h.fault("%v", err)
 	}
-	for _, a := range alarms {
+	for _, a := range alarms.Alarms {
 		if a.Digest != "" {
-			if err := run.notices.ApproveAlarm(ctx, ann, a.Digest); err != nil {
+			if err := run.notices.ApproveAlarm(ctx, api.Caller{Principal: ann}, route.None{},
+				document.ApprovalRequest{Digest: a.Digest}); err != nil {
 				h.fault("%v", err)
 			}
 		}

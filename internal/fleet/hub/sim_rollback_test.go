@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 )
 
@@ -134,8 +135,8 @@ func (h *simulated) orderRollback(ctx context.Context, run *Hub, part, to string
 	if c := h.site.of(to); c != nil && !h.unsigned {
 		r.Permit = h.permit(c)
 	}
-	text, err = run.fleetRollbacks().RollBackFleet(ctx, ann, r)
-	h.note("rollback of %s to %s: %s, %v", part, to, text, err)
+	done, err := run.fleetRollbacks().RollBackFleet(ctx, api.Caller{Principal: ann}, r)
+	h.note("rollback of %s to %s: %s, %v", part, to, done.Text, err)
 	h.tellJudge(run, was)
 	switch {
 	case err != nil:
@@ -168,7 +169,7 @@ func (h *simulated) releaseFleet(ctx context.Context, run *Hub, part string) {
 	was := h.judge.orders
 	h.judge.orders = map[string]fleetOrder{}
 	h.sim.mu.Unlock()
-	_, err := run.fleetRollbacks().ReleaseFleet(ctx, ann, document.FleetReleaseRequest{Part: part})
+	_, err := run.fleetRollbacks().ReleaseFleet(ctx, api.Caller{Principal: ann}, document.FleetReleaseRequest{Part: part})
 	h.note("release of %s: %v", part, err)
 	time.Sleep(time.Second)
 	h.tellJudge(run, was)

@@ -183,7 +183,7 @@ func (h *simulated) tellRollouts(ctx context.Context) {
 		h.note("target %s labels %v: %+v, %v", a.name, a.labels, d.Target, err)
 	}
 	alarms, _ := run.notices.Alarms(ctx)
-	for _, a := range alarms {
+	for _, a := range alarms.Alarms {
 		h.note("alarm %+v", a)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
 // permit returns a permit for a commit and all targets.
@@ -21,12 +22,12 @@ func (s *sim) permit(r *revision) string {
 // rollsBack orders a rollback of all parts.
 func (s *sim) rollsBack(t *testing.T, r *revision, permit string) string {
 	t.Helper()
-	text, err := s.any().fleetRollbacks().RollBackFleet(context.Background(), ann,
+	done, err := s.any().fleetRollbacks().RollBackFleet(context.Background(), api.Caller{Principal: ann},
 		document.FleetRollbackRequest{Part: "all", To: r.info.Commit, Permit: permit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return done.Text
 }
 
 // are waits until all agents have a commit.
@@ -71,7 +72,7 @@ func TestSignedFleetRollback(t *testing.T) {
 					t.Errorf("the same order with a permit: %s", got)
 				}
 				s.are(t, first, "the permitted commit")
-				if _, err := s.any().fleetRollbacks().ReleaseFleet(context.Background(), ann,
+				if _, err := s.any().fleetRollbacks().ReleaseFleet(context.Background(), api.Caller{Principal: ann},
 					document.FleetReleaseRequest{Part: "all"}); err != nil {
 					t.Error(err)
 				}
@@ -124,7 +125,7 @@ func TestWrongPermitsOfFleetRollbacks(t *testing.T) {
 			"it is not signed":    {To: first.info.Commit, Permit: "abc"},
 		} {
 			r.Part = "all"
-			_, err := s.any().fleetRollbacks().RollBackFleet(context.Background(), ann, r)
+			_, err := s.any().fleetRollbacks().RollBackFleet(context.Background(), api.Caller{Principal: ann}, r)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}

@@ -8,7 +8,9 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/waits"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // Targets wait at a barrier of the repository. A member that is retired, frozen or offline no longer counts. A signal
@@ -71,7 +73,8 @@ func TestBarrierOfTargetsThatLeave(t *testing.T) {
 				t.Errorf("after the last member is offline: %+v", got)
 			}
 		}
-		err = waits.Service{Of: s.any().waits}.SendSignal(t.Context(), ann, "start", document.SignalRequest{Payload: "v2"})
+		err = waits.Service{Of: s.any().waits}.SendSignal(t.Context(), api.Caller{Principal: ann},
+			route.SignalName{Signal: "start"}, document.SignalRequest{Payload: "v2"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestTags: each value of a path has a field with its name, each other field is a parameter with a
+// TestTags: each value of a path has a field with its name, and the reverse. Each other field is a parameter with a
 // sentence, and each route is in the table once.
 func TestTags(t *testing.T) {
 	seen := map[string]bool{}
@@ -115,6 +115,11 @@ func TestTags(t *testing.T) {
 		for _, p := range r.Query {
 			if p.Name == "" || p.Does == "" {
 				t.Errorf("%s: the parameter %+v", r.Name(), p)
+			}
+		}
+		for _, name := range r.InPath {
+			if !strings.Contains(r.Path+"/", "/{"+name+"}/") {
+				t.Errorf("%s has no value for the field %q", r.Name(), name)
 			}
 		}
 		for s := range strings.SplitSeq(r.Path, "/") {

@@ -17,23 +17,6 @@ func selectingCommands() []string {
 	}
 }
 
-// hubCommands are the words of commands that ask a hub and have only the flag --json.
-func hubCommands() []string {
-	return []string{
-		"target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
-		"request list", "request approve", "request reject", "request policy", "audit list", "audit copy", "audit check",
-		"cert list", "hub backup", "hub check", "hub chown", "hub init", "hub join", "hub list", "hub restore", "hub retire",
-		"hub token", "notify approve", "notify reject", "notify list", "notify delete", "notify test", "exemption approve",
-		"exemption end", "user list", "user login", "user logins", "user revoke", "user set", "fleet release",
-		"fleet rollbacks", "fleet history", "fleet search",
-		"exemption list", "job list", "job show", "job cancel", "token create", "token list",
-		"token revoke", "rollout verdict", "rollout list", "rollout show", "rollout pause", "rollout resume",
-		"rollout abort", "rollout rollback", "rollout promote", "rollout skip", "rollout retry", "rollout release",
-		"rollout approve", "rollout reject", "rollout diff", "lock list", "lock release",
-		"barrier list", "signal list", "signal send", "signal clear",
-	}
-}
-
 // Each command uses some of the global flags and refuses the other ones, because a flag without an
 // effect misleads the user. --no-color and --verbose affect only the output, and every command accepts
 // them.
@@ -61,7 +44,8 @@ func connectFlagNames() []string {
 // ChangeFlags are used to change a host by a run.
 func ChangeFlags() []string { return append(connectFlagNames(), "lock-wait", "on-disconnect") }
 
-// FlagsOf are the global flags that commands use, by the words of the command.
+// FlagsOf are the global flags that commands use, by the words of the command. Commands of the group for hubs that are
+// not in the table only use --json.
 func FlagsOf() map[string][]string {
 	join := func(sets ...[]string) []string { return slices.Concat(sets...) }
 	doc, place, target := []string{"json"}, []string{"root", "state"}, []string{"target"}
@@ -78,6 +62,7 @@ func FlagsOf() map[string][]string {
 		"docs": join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),
 		"generate":       join(doc, readFlags(), target, place, []string{"var", "identity"}),
 		"lookup refresh": join(doc, readFlags(), []string{"identity", "root"}), "lookup status": join(doc, readFlags()),
+		"module show": doc, "module history": doc,
 		"module list": join(doc, readFlags(), []string{"rev"}), "module add": join(doc, readFlags()), "module update": join(doc, readFlags()),
 
 		"plan": join(locks, CompileFlags()), "apply": join(changes, CompileFlags()),
@@ -106,14 +91,28 @@ func FlagsOf() map[string][]string {
 	for _, c := range selectingCommands() {
 		out[c] = join(doc, target)
 	}
-	for _, c := range hubCommands() {
-		out[c] = doc
-	}
 	return out
 }
 
 // UsedBy are the global flags that a command uses.
 func UsedBy(c *cobra.Command) []string {
 	words := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
-	return append(alwaysUsed(), FlagsOf()[words]...)
+	flags, listed := FlagsOf()[words]
+	if !listed && AsksHub(c) {
+		flags = []string{"json"}
+	}
+	return append(alwaysUsed(), flags...)
+}
+
+// fleetGroup is the ID of the group of commands that ask a hub.
+const fleetGroup = "fleet"
+
+// AsksHub reports whether a command is in the group of commands that ask a hub.
+func AsksHub(c *cobra.Command) bool {
+	for ; c != nil; c = c.Parent() {
+		if c.GroupID == fleetGroup {
+			return true
+		}
+	}
+	return false
 }

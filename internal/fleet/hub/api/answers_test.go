@@ -46,7 +46,7 @@ func TestBackendsThatFail(t *testing.T) {
 			}
 		}
 	}
-	if tried < len(requests)*2/3 {
+	if own := len(requests) - len(apitest.Examples(newHub(t))); tried < own*2/3 {
 		t.Errorf("only %d calls were made to fail", tried)
 	}
 }
@@ -72,19 +72,6 @@ func TestFormatsOfAnswers(t *testing.T) {
 		}
 		if strings.Contains(w.Body.String(), `s":null`) {
 			t.Errorf("%s has a list that is null: %s", q.route, w.Body)
-		}
-	}
-}
-
-// TestNumbersOfTokens: negative numbers in a request for a token are refused. The backend chooses
-// omitted values.
-func TestNumbersOfTokens(t *testing.T) {
-	for body, want := range map[string]int{
-		`{}`: 200, `{"uses":0,"expires_ns":0}`: 200, `{"uses":1,"expires_ns":1}`: 200, `{"uses":-1}`: 400,
-		`{"expires_ns":-1}`: 400, `{"labels":{"a b":"c"}}`: 400,
-	} {
-		if w := ask(newHub(t).Handler(), "POST", "/v1/tokens", "admin", body); w.Code != want {
-			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
 }
@@ -189,29 +176,4 @@ func TestMetricsThatAreNone(t *testing.T) {
 		!strings.Contains(w.Body.String(), "There are no metrics") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-}
-
-// TestPagesOfTheAuditLog: without an offset, a page contains the last records, and at most a
-// thousand.
-func TestPagesOfTheAuditLog(t *testing.T) {
-	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000",
-		"?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
-		asked := ""
-		hub := newHub(t)
-		h := hub.Handler()
-		h.Table = apitest.Table(auditing{hub, &asked})
-		if w := ask(h, "GET", "/v1/audit"+query, "admin", ""); w.Code != http.StatusOK || asked != want {
-			t.Errorf("%q: %d, the backend is asked for %s, want %s", query, w.Code, asked, want)
-		}
-	}
-}
-
-type auditing struct {
-	apitest.Backend
-	asked *string
-}
-
-func (a auditing) AuditLog(_ context.Context, offset int64, limit int) (document.AuditPage, error) {
-	*a.asked = fmt.Sprint(offset, limit)
-	return document.AuditPage{}, nil
 }

@@ -12,20 +12,14 @@ import (
 
 // Binaries are the settings for the binaries of agents.
 type Binaries interface {
-	Binaries(ctx context.Context) ([]document.BinarySetting, error)
 	// SetBinary sets the binary of the agents of targets, and of targets that the selection in the
 	// request matches later.
 	SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest, targets []fleet.TargetID) error
 }
 
-// HandleBinaries registers the handlers of the binaries of agents.
+// HandleBinaries registers the handler that sets the binaries of agents.
 func HandleBinaries(t *Table, b Binaries) {
-	handleGet(t, route.Binaries(), func(ctx context.Context) (document.BinaryPage, error) {
-		all, err := b.Binaries(ctx)
-		return document.BinaryPage{Format: document.BinaryPageFormat,
-			Binaries: append([]document.BinarySetting{}, all...)}, err
-	})
-	handlePost(t, route.SetBinary(),
+	HandlePost(t, route.SetBinary(),
 		func(ctx context.Context, c Caller, r document.BinaryRequest) (document.Done, error) {
 			if err := checkBinary(r); err != nil {
 				return document.Done{}, err
@@ -34,7 +28,7 @@ func HandleBinaries(t *Table, b Binaries) {
 			if err != nil {
 				return document.Done{}, err
 			}
-			return done(b.SetBinary(ctx, c.Principal, r, ids), "%d agents will be upgraded to %s.", len(ids), r.Binary.Version)
+			return Done(b.SetBinary(ctx, c.Principal, r, ids), "%d agents will be upgraded to %s.", len(ids), r.Binary.Version)
 		})
 }
 

@@ -11,44 +11,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Exemptions are exemptions of targets from their windows.
+// Exemptions are requests for exemptions of targets from their windows.
 type Exemptions interface {
-	// Exemptions returns all stored exemptions, the newest first.
-	Exemptions(ctx context.Context) ([]document.Exemption, error)
 	// RequestExemption stores a request for targets; none means all. It returns its ID.
 	RequestExemption(ctx context.Context, by access.Principal, r document.ExemptionRequest,
 		targets []fleet.TargetID) (id string, err error)
 }
 
-// ExemptionDecisions are decisions of users about an exemption. They return the answer for the user.
-type ExemptionDecisions interface {
-	ApproveExemption(ctx context.Context, by access.Principal, id string, r document.ReasonRequest) (string, error)
-	EndExemption(ctx context.Context, by access.Principal, id string, r document.ReasonRequest) (string, error)
-}
-
-// HandleExemptions registers the handlers of exemptions.
-func HandleExemptions(t *Table, b interface {
-	Exemptions
-	ExemptionDecisions
-}) {
-	handleGet(t, route.Exemptions(), func(ctx context.Context) (document.ExemptionPage, error) {
-		all, err := b.Exemptions(ctx)
-		return document.ExemptionPage{Format: document.ExemptionPageFormat,
-			Exemptions: append([]document.Exemption{}, all...)}, err
-	})
-	handlePost(t, route.RequestExemption(),
+// HandleExemptions registers the handler of requests for exemptions.
+func HandleExemptions(t *Table, b Exemptions) {
+	HandlePost(t, route.RequestExemption(),
 		func(ctx context.Context, c Caller, r document.ExemptionRequest) (document.Done, error) {
 			return t.requestExemption(ctx, c, r, b)
-		})
-	Handle(t, route.ApproveExemption(),
-		func(ctx context.Context, c Caller, at route.ExemptionID, r document.ReasonRequest) (document.Done, error) {
-			text, err := b.ApproveExemption(ctx, c.Principal, at.Exemption, r)
-			return done(err, "%s", text)
-		})
-	Handle(t, route.EndExemption(),
-		func(ctx context.Context, c Caller, at route.ExemptionID, r document.ReasonRequest) (document.Done, error) {
-			text, err := b.EndExemption(ctx, c.Principal, at.Exemption, r)
-			return done(err, "%s", text)
 		})
 }
 
@@ -71,6 +45,6 @@ func (t *Table) requestExemption(ctx context.Context, c Caller, r document.Exemp
 		}
 	}
 	id, err := b.RequestExemption(ctx, c.Principal, r, ids)
-	return done(err, "The exemption %s needs the approval of %d users: fettle exemption approve %[1]s", id,
+	return Done(err, "The exemption %s needs the approval of %d users: fettle exemption approve %[1]s", id,
 		assign.ExemptionApprovals)
 }

@@ -36,27 +36,12 @@ func HandleAssignments(t *Table, b Assignments, locks Locks) {
 		})
 }
 
-// Exports are the exported values of targets.
-type Exports interface {
-	// Exports returns the values. The caller sets the format.
-	Exports(ctx context.Context) (document.Exports, error)
-}
-
-// HandleExports registers the handler of exported values.
-func HandleExports(t *Table, b Exports) {
-	handleGet(t, route.Exports(), func(ctx context.Context) (document.Exports, error) {
-		e, err := b.Exports(ctx)
-		e.Format = document.ExportsFormat
-		return e, err
-	})
-}
-
 // lockWaits returns the locks for whose slots a target waits.
 func lockWaits(ctx context.Context, b Locks, id fleet.TargetID) ([]document.LockWait, error) {
 	out := []document.LockWait{}
 	all, err := b.Locks(ctx)
 	lost := func(h document.LockHolder) bool { return h.State == document.SlotLost }
-	for _, l := range all {
+	for _, l := range all.Locks {
 		i := slices.IndexFunc(l.Waiting, func(w document.LockWaiter) bool { return w.Target == id })
 		if i >= 0 {
 			out = append(out, document.LockWait{Lock: l.Name, Since: l.Waiting[i].Since,

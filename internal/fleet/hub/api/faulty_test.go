@@ -83,69 +83,6 @@ func (f faulty) Status(ctx context.Context, now time.Time) (document.Status, err
 	return or(f, func() (document.Status, error) { return f.Backend.Status(ctx, now) })
 }
 
-func (f faulty) CreateToken(ctx context.Context, by access.Principal,
-	r document.TokenRequest) (document.NewToken, error) {
-	return or(f, func() (document.NewToken, error) { return f.Backend.CreateToken(ctx, by, r) })
-}
-
-func (f faulty) Tokens(ctx context.Context) ([]document.Token, error) {
-	return or(f, func() ([]document.Token, error) { return f.Backend.Tokens(ctx) })
-}
-
-func (f faulty) RevokeToken(ctx context.Context, by access.Principal, id string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.RevokeToken(ctx, by, id)
-}
-
-func (f faulty) Hubs(ctx context.Context) (document.HubPage, error) {
-	return or(f, func() (document.HubPage, error) { return f.Backend.Hubs(ctx) })
-}
-
-func (f faulty) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.RetireHub(ctx, by, name, r)
-}
-
-func (f faulty) AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
-	return or(f, func() (document.AuditPage, error) { return f.Backend.AuditLog(ctx, offset, limit) })
-}
-
-func (f faulty) Users(ctx context.Context) ([]document.User, error) {
-	return or(f, func() ([]document.User, error) { return f.Backend.Users(ctx) })
-}
-
-func (f faulty) SetUser(ctx context.Context, by access.Principal, r document.UserRequest) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.SetUser(ctx, by, r)
-}
-
-func (f faulty) CreateLogin(ctx context.Context, by access.Principal, name string,
-	r document.LoginRequest) (document.NewLogin, error) {
-	return or(f, func() (document.NewLogin, error) { return f.Backend.CreateLogin(ctx, by, name, r) })
-}
-
-func (f faulty) CreateWebLogin(ctx context.Context, by access.Principal,
-	r document.WebLoginRequest) (document.WebLogin, error) {
-	return or(f, func() (document.WebLogin, error) { return f.Backend.CreateWebLogin(ctx, by, r) })
-}
-
-func (f faulty) Logins(ctx context.Context, name string) ([]document.Login, error) {
-	return or(f, func() ([]document.Login, error) { return f.Backend.Logins(ctx, name) })
-}
-
-func (f faulty) RevokeLogin(ctx context.Context, by access.Principal, name, login string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.RevokeLogin(ctx, by, name, login)
-}
-
 func (f faulty) Approve(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
@@ -234,90 +171,12 @@ func (f faulty) Trust(ctx context.Context, by access.Principal, id fleet.TargetI
 	return f.Backend.Trust(ctx, by, id, reason)
 }
 
-func (f faulty) Requests(ctx context.Context) ([]document.Request, error) {
-	return or(f, func() ([]document.Request, error) { return f.Backend.Requests(ctx) })
-}
-
 func (f faulty) DecideRequest(ctx context.Context, by access.Principal, id fleet.TargetID, what fleet.RequestKind,
 	name string, refuse bool, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.DecideRequest(ctx, by, id, what, name, refuse, reason)
-}
-
-func (f faulty) Certificates(ctx context.Context) (document.CertificatePage, error) {
-	return or(f, func() (document.CertificatePage, error) { return f.Backend.Certificates(ctx) })
-}
-
-func (f faulty) RevokeCertificates(ctx context.Context, by access.Principal,
-	r document.CertificateRevocation) (document.Job, error) {
-	return or(f, func() (document.Job, error) { return f.Backend.RevokeCertificates(ctx, by, r) })
-}
-
-func (f faulty) RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error) {
-	return or(f, func() (fleet.RequestPolicy, error) { return f.Backend.RequestPolicy(ctx) })
-}
-
-func (f faulty) SetRequestPolicy(ctx context.Context, by access.Principal, r document.RequestPolicyChange) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.SetRequestPolicy(ctx, by, r)
-}
-
-func (f faulty) SaveState(ctx context.Context, by access.Principal) (document.HubState, error) {
-	return or(f, func() (document.HubState, error) { return f.Backend.SaveState(ctx, by) })
-}
-
-func (f faulty) BackupSaved(ctx context.Context, by access.Principal, at int64) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.BackupSaved(ctx, by, at)
-}
-
-func (f faulty) ApproveAlarm(ctx context.Context, by access.Principal, digest string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.ApproveAlarm(ctx, by, digest)
-}
-
-func (f faulty) Notifications(ctx context.Context) ([]document.NotificationState, error) {
-	return or(f, func() ([]document.NotificationState, error) { return f.Backend.Notifications(ctx) })
-}
-
-func (f faulty) SetNotification(ctx context.Context, by access.Principal, r document.Notification) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.SetNotification(ctx, by, r)
-}
-
-func (f faulty) RemoveNotification(ctx context.Context, by access.Principal, name string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.RemoveNotification(ctx, by, name)
-}
-
-func (f faulty) TestNotification(ctx context.Context, by access.Principal, name string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.TestNotification(ctx, by, name)
-}
-
-func (f faulty) DecideNotice(ctx context.Context, by access.Principal, id string, reject bool) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.DecideNotice(ctx, by, id, reject)
-}
-
-func (f faulty) Binaries(ctx context.Context) ([]document.BinarySetting, error) {
-	return or(f, func() ([]document.BinarySetting, error) { return f.Backend.Binaries(ctx) })
 }
 
 func (f faulty) SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest,
@@ -333,38 +192,16 @@ func (f faulty) CreateJob(ctx context.Context, by access.Principal, r document.J
 	return or(f, func() (document.Job, error) { return f.Backend.CreateJob(ctx, by, r, targets) })
 }
 
-func (f faulty) Job(ctx context.Context, id string) (document.Job, error) {
-	return or(f, func() (document.Job, error) { return f.Backend.Job(ctx, id) })
-}
-
-func (f faulty) CancelJob(ctx context.Context, by access.Principal, id string) error {
-	if err := f.fail(); err != nil {
-		return err
-	}
-	return f.Backend.CancelJob(ctx, by, id)
-}
-
-func (f faulty) Jobs(ctx context.Context, offset, limit int) (document.JobPage, error) {
-	return or(f, func() (document.JobPage, error) { return f.Backend.Jobs(ctx, offset, limit) })
-}
-
 func (f faulty) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID,
 	changes bool) (io.ReadWriteCloser, error) {
 	return or(f, func() (io.ReadWriteCloser, error) { return f.Backend.OpenExecutor(ctx, by, id, changes) })
-}
-
-func (f faulty) Repositories(ctx context.Context) ([]document.Repository, error) {
-	return or(f, func() ([]document.Repository, error) { return f.Backend.Repositories(ctx) })
-}
-
-func (f faulty) Exports(ctx context.Context) (document.Exports, error) {
-	return or(f, func() (document.Exports, error) { return f.Backend.Exports(ctx) })
 }
 
 func (f faulty) Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error) {
 	return or(f, func() ([]string, error) { return f.Backend.Because(ctx, id, module) })
 }
 
-func (f faulty) Alarms(ctx context.Context) ([]document.Alarm, error) {
-	return or(f, func() ([]document.Alarm, error) { return f.Backend.Alarms(ctx) })
+func (f faulty) RequestExemption(ctx context.Context, by access.Principal, r document.ExemptionRequest,
+	targets []fleet.TargetID) (string, error) {
+	return or(f, func() (string, error) { return f.Backend.RequestExemption(ctx, by, r, targets) })
 }

@@ -50,15 +50,15 @@ func HandleFreezes(t *Table, b interface {
 				return b.Unfreeze(ctx, c.Principal, d.ID)
 			})
 		})
-	handlePost(t, route.FreezeAll(),
+	HandlePost(t, route.FreezeAll(),
 		func(ctx context.Context, c Caller, r document.FreezeRequest) (document.Done, error) {
 			if err := checkFleetFreeze(r); err != nil {
 				return document.Done{}, err
 			}
-			return done(b.FreezeAll(ctx, c.Principal, r),
+			return Done(b.FreezeAll(ctx, c.Principal, r),
 				"All targets are frozen, also targets that join later. Offline agents get the freeze when they connect.")
 		})
-	handlePost(t, route.UnfreezeAll(),
+	HandlePost(t, route.UnfreezeAll(),
 		func(ctx context.Context, c Caller, _ document.ReasonRequest) (document.Done, error) {
 			return unfreezeAll(ctx, c, b)
 		})
@@ -99,9 +99,9 @@ func unfreezeAll(ctx context.Context, c Caller, b FleetFreezes) (document.Done, 
 		return document.Done{}, err
 	}
 	if err = b.UnfreezeAll(ctx, c.Principal); all == nil {
-		return done(err, "This hub has no freeze of all targets. "+
+		return Done(err, "This hub has no freeze of all targets. "+
 			"Targets with a freeze of their own stay frozen: fettle target list.")
 	}
-	return done(err,
+	return Done(err,
 		"The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)
 }

@@ -299,11 +299,16 @@ func (c *call) audit(outcome, reason string) error {
 	}
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
 		User: c.who.Name, Credential: c.who.Credential, Operation: c.route.Name(),
-		Object: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"],
-			c.path["rollout"], c.path["exemption"], c.path["user"], c.path["hub"],
-			c.path["lock"], c.path["signal"]),
-		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
+		Object: c.object(), Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
 	})
+}
+
+// object returns the object of a change: the login, or the first value in the path, or "".
+func (c *call) object() string {
+	if len(c.route.InPath) == 0 {
+		return ""
+	}
+	return cmp.Or(c.path["login"], c.path[c.route.InPath[0]])
 }
 
 // asked returns the request as JSON. A request contains no secrets.

@@ -14,49 +14,19 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Jobs are the stored jobs. The caller sets the formats.
+// Jobs are the jobs for agents.
 type Jobs interface {
-	// Job returns one job with the output of its program.
-	Job(ctx context.Context, id string) (document.Job, error)
-	// Jobs returns a page of jobs, the newest first; limit 0 means the largest page.
-	Jobs(ctx context.Context, offset, limit int) (document.JobPage, error)
-}
-
-// JobChanges create and cancel jobs.
-type JobChanges interface {
 	// CreateJob stores a job until the agent of each target has acknowledged it, or it expires. The
 	// caller has checked the job and evaluated its selection.
 	CreateJob(ctx context.Context, by access.Principal, r document.JobRequest,
 		targets []fleet.TargetID) (document.Job, error)
-	// CancelJob cancels a job for agents that have not started it.
-	CancelJob(ctx context.Context, by access.Principal, id string) error
 }
 
-// HandleJobs registers the handlers of jobs.
-func HandleJobs(t *Table, b interface {
-	Jobs
-	JobChanges
-}) {
-	Handle(t, route.Jobs(), func(ctx context.Context, _ Caller, q route.Page, _ route.None) (document.JobPage, error) {
-		page, err := b.Jobs(ctx, q.Offset, q.Limit)
-		for i, r := range page.Jobs {
-			page.Jobs[i] = formedJob(r)
-		}
-		page.Format, page.Jobs = document.JobPageFormat, append([]document.Job{}, page.Jobs...)
-		return page, err
-	})
-	Handle(t, route.Job(), func(ctx context.Context, _ Caller, at route.JobID, _ route.None) (document.Job, error) {
-		r, err := b.Job(ctx, at.Job)
-		return formedJob(r), err
-	})
-	handlePost(t, route.CreateJob(), func(ctx context.Context, c Caller, r document.JobRequest) (document.Job, error) {
+// HandleJobs registers the handler that creates jobs.
+func HandleJobs(t *Table, b Jobs) {
+	HandlePost(t, route.CreateJob(), func(ctx context.Context, c Caller, r document.JobRequest) (document.Job, error) {
 		return t.createJob(ctx, c, r, b)
 	})
-	Handle(t, route.CancelJob(),
-		func(ctx context.Context, c Caller, at route.JobID, _ document.ReasonRequest) (document.Done, error) {
-			return done(b.CancelJob(ctx, c.Principal, at.Job),
-				"The job %s is cancelled for agents that have not started it.", at.Job)
-		})
 }
 
 // longestJob limits how long a job may wait for agents.
@@ -93,14 +63,6 @@ func checkJob(r document.JobRequest) error {
 	return nil
 }
 
-func formedJob(r document.Job) document.Job {
-	r.Format = document.JobFormat
-	if r.Targets == nil {
-		r.Targets = []document.JobTarget{}
-	}
-	return r
-}
-
 // active returns the active targets of a selection. If there are none, it returns a Refusal with
 // the operation in job.
 func (t *Table) active(ctx context.Context, c Caller, words []string, job string) ([]fleet.TargetID, error) {
@@ -127,7 +89,7 @@ func (t *Table) active(ctx context.Context, c Caller, words []string, job string
 }
 
 // createJob creates a job for agents. A missing selection is an error and does not mean all agents.
-func (t *Table) createJob(ctx context.Context, c Caller, r document.JobRequest, b JobChanges) (document.Job, error) {
+func (t *Table) createJob(ctx context.Context, c Caller, r document.JobRequest, b Jobs) (document.Job, error) {
 	if err := checkJob(r); err != nil {
 		return document.Job{}, err
 	}
@@ -135,6 +97,5 @@ func (t *Table) createJob(ctx context.Context, c Caller, r document.JobRequest, 
 	if err != nil {
 		return document.Job{}, err
 	}
-	answer, err := b.CreateJob(ctx, c.Principal, r, ids)
-	return formedJob(answer), err
+	return b.CreateJob(ctx, c.Principal, r, ids)
 }

@@ -4,17 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // constantLocks are locks that never change.
 type constantLocks []document.Lock
 
-func (c constantLocks) Locks(context.Context) ([]document.Lock, error) { return c, nil }
-
-func (constantLocks) ReleaseSlot(context.Context, access.Principal, string, document.LockReleaseRequest) error {
-	return nil
+func (c constantLocks) Locks(context.Context) (document.LockPage, error) {
+	return document.LockPage{Locks: c}, nil
 }
 
 // TestLockWaits: the explanation of a target has the locks for which it waits, without former holders.

@@ -15,15 +15,11 @@ import (
 )
 
 // An embedded field must not have the name of a method.
-type (
-	fakeRollouts   = apitest.Rollouts
-	fakeExemptions = apitest.Exemptions
-)
+type fakeRollouts = apitest.Rollouts
 
 // orders records the commands about rollouts, and the requested exemptions.
 type orders struct {
 	fakeRollouts
-	fakeExemptions
 	told string
 }
 

@@ -53,16 +53,6 @@ func (r recording) Events(_ context.Context, q view.EventQuery) (document.EventP
 		r.note(access.Principal{}, "events", q.Target, q.Module, q.Kinds, q.Since, q.Until, q.After, q.Limit)
 }
 
-func (recording) Signals(context.Context) ([]document.Signal, error) { return nil, nil }
-
-func (r recording) SendSignal(_ context.Context, by access.Principal, name string, q document.SignalRequest) error {
-	return r.note(by, "send", name, q.Payload)
-}
-
-func (r recording) ClearSignal(_ context.Context, by access.Principal, name, why string) error {
-	return r.note(by, "clear", name, why)
-}
-
 func (r recording) Retire(_ context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	return r.note(by, "retire", id, reason)
 }
@@ -112,19 +102,7 @@ func (r recording) DecideRequest(_ context.Context, by access.Principal, id flee
 	return r.note(by, "decide", id, what, name, refuse, reason)
 }
 
-func (r recording) DecideNotice(_ context.Context, by access.Principal, id string, reject bool) error {
-	return r.note(by, "notice", id, reject)
-}
-
-func (r recording) RetireHub(_ context.Context, by access.Principal, name string, q document.HubRetirement) error {
-	return r.note(by, "retire hub", name, q.Lost)
-}
-
 func (r recording) SetBinary(_ context.Context, by access.Principal, q document.BinaryRequest,
 	ids []fleet.TargetID) error {
 	return r.note(by, "program", q.Binary.Version, len(ids))
-}
-
-func (r recording) BackupSaved(_ context.Context, by access.Principal, at int64) error {
-	return r.note(by, "saved", at)
 }

@@ -59,7 +59,8 @@ func deciding(change func(h *Handler)) (h *Handler, noted *[]string) {
 			return nil
 		},
 	}
-	HandleTokens(h.Table, nil)
+	HandlePost(h.Table, route.CreateToken(),
+		func(context.Context, Caller, document.TokenRequest) (d document.NewToken, err error) { return d, nil })
 	HandleStatus(h.Table, nil, nil)
 	change(h)
 	return h, noted

@@ -20,36 +20,6 @@ type Rollouts interface {
 	OrderRollout(ctx context.Context, c rollout.Command) error
 }
 
-// RolloutPlanner plans rollouts. It changes nothing.
-type RolloutPlanner interface {
-	// PlanRollouts returns the rollouts that a compiled commit would cause.
-	PlanRollouts(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error)
-}
-
-// HandleRolloutPlans registers the handler of plans.
-func HandleRolloutPlans(t *Table, b RolloutPlanner) {
-	Handle(t, route.PlanRollouts(),
-		func(ctx context.Context, _ Caller, _ route.None, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
-			return b.PlanRollouts(ctx, r)
-		})
-}
-
-// Differences compares the present configuration of targets with their configuration at a commit. It changes nothing.
-type Differences interface {
-	// CommitDifferences compares all active targets. A name that is not a commit causes a *Refusal.
-	CommitDifferences(ctx context.Context, name string) (document.CommitDifferences, error)
-}
-
-// HandleDifferences registers the handler of differences.
-func HandleDifferences(t *Table, b Differences) {
-	Handle(t, route.CommitDifferences(),
-		func(ctx context.Context, _ Caller, at route.CommitName, _ route.None) (document.CommitDifferences, error) {
-			d, err := b.CommitDifferences(ctx, at.Commit)
-			d.Format = document.CommitDifferencesFormat
-			return d, err
-		})
-}
-
 // HandleRollouts registers the handlers of rollouts.
 func HandleRollouts(t *Table, b Rollouts) {
 	Handle(t, route.Rollouts(), func(ctx context.Context, _ Caller, _, _ route.None) (document.RolloutPage, error) {
@@ -76,7 +46,7 @@ func HandleRollouts(t *Table, b Rollouts) {
 				}
 				order.Target = d.Target.ID
 			}
-			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
+			return Done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
 		})
 	handleGates(t, b)
 }
@@ -90,13 +60,13 @@ func handleGates(t *Table, b Rollouts) {
 			if r.Reject {
 				order.Action = rollout.ToReject
 			}
-			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
+			return Done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
 		})
 	Handle(t, route.JudgeRollout(),
 		func(ctx context.Context, c Caller, at route.RolloutID, r document.VerdictRequest) (document.Done, error) {
 			order := rollout.Command{Action: rollout.ToJudge, Rollout: at.Rollout, Gate: r.Gate, By: c.Name, Why: r.Reason,
 				Verdict: rollout.Verdict(r.Verdict)}
-			return done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
+			return Done(refusedOrder(b.OrderRollout(ctx, order)), "%s", orderText(order))
 		})
 }
 

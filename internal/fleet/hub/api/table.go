@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/access"
@@ -37,10 +38,13 @@ func NewTable(targets TargetViews) *Table {
 	return t
 }
 
+// Missing returns the names of the routes without a handler, sorted.
+func (t *Table) Missing() []string { return slices.Sorted(maps.Keys(t.missing)) }
+
 // Complete returns an error unless each route has exactly one handler.
 func (t *Table) Complete() error {
 	errs := slices.Clone(t.errs)
-	for _, name := range slices.Sorted(maps.Keys(t.missing)) {
+	for _, name := range t.Missing() {
 		errs = append(errs, fmt.Errorf("cannot answer %s: it has no handler. Register one with api.Handle", name))
 	}
 	return errors.Join(errs...)
@@ -67,13 +71,17 @@ type Caller struct {
 // the values are read, and a change is recorded in the audit log.
 func Handle[A, In, Out any](t *Table, r route.Route[A, In, Out],
 	f func(ctx context.Context, c Caller, at A, in In) (Out, error)) {
-	handleCall(t, r, func(c *call, at A) (any, error) {
-		var in In
-		if p, ok := c.in.(*In); ok {
-			in = *p
-		}
-		return f(c.r.Context(), Caller{c.who, c.h.Now()}, at, in)
-	})
+	handleCall(t, r, func(c *call, at A) (any, error) { return f(c.r.Context(), c.caller(), at, inOf[In](c)) })
+}
+
+func (c *call) caller() Caller { return Caller{c.who, c.h.Now()} }
+
+// inOf returns the document of a request.
+func inOf[In any](c *call) (in In) {
+	if p, ok := c.in.(*In); ok {
+		in = *p
+	}
+	return in
 }
 
 // handleCall registers a handler that writes the answer itself, or needs more than a Caller.
@@ -87,16 +95,36 @@ func handleCall[A, In, Out any](t *Table, r route.Route[A, In, Out], f func(c *c
 	})
 }
 
-// handleGet registers the handler of a route whose requests have no values.
-func handleGet[Out any](t *Table, r route.Route[route.None, route.None, Out],
+// HandleGet registers the handler of a route whose requests have no values.
+func HandleGet[Out any](t *Table, r route.Route[route.None, route.None, Out],
 	f func(ctx context.Context) (Out, error)) {
 	Handle(t, r, func(ctx context.Context, _ Caller, _, _ route.None) (Out, error) { return f(ctx) })
 }
 
-// handlePost registers the handler of a route whose requests have only a document.
-func handlePost[In, Out any](t *Table, r route.Route[route.None, In, Out],
+// HandleGetAt registers the handler of a route whose requests have no document, and whose answer is the same for every
+// user.
+func HandleGetAt[A, Out any](t *Table, r route.Route[A, route.None, Out],
+	f func(ctx context.Context, at A) (Out, error)) {
+	Handle(t, r, func(ctx context.Context, _ Caller, at A, _ route.None) (Out, error) { return f(ctx, at) })
+}
+
+// HandlePost registers the handler of a route whose requests have only a document.
+func HandlePost[In, Out any](t *Table, r route.Route[route.None, In, Out],
 	f func(ctx context.Context, c Caller, in In) (Out, error)) {
 	Handle(t, r, func(ctx context.Context, c Caller, _ route.None, in In) (Out, error) { return f(ctx, c, in) })
+}
+
+// HandleDone registers the handler of a change that has no result. The answer is text, in which a name in braces is
+// replaced by the value in the path, as in "The signal {signal} is sent."
+func HandleDone[A, In any](t *Table, r route.Route[A, In, document.Done], text string,
+	f func(ctx context.Context, c Caller, at A, in In) error) {
+	handleCall(t, r, func(c *call, at A) (any, error) {
+		var values []string
+		for _, name := range r.InPath {
+			values = append(values, "{"+name+"}", c.path[name])
+		}
+		return Done(f(c.r.Context(), c.caller(), at, inOf[In](c)), "%s", strings.NewReplacer(values...).Replace(text))
+	})
 }
 
 // handleTarget registers the handler of a change of one target. said is the answer, with its name.
@@ -114,10 +142,10 @@ func (t *Table) on(ctx context.Context, c Caller, name, said string,
 	if err != nil {
 		return document.Done{}, err
 	}
-	return done(f(d.Target), said, d.Target.Name)
+	return Done(f(d.Target), said, d.Target.Name)
 }
 
-// done returns the answer of a successful operation, or its error.
-func done(err error, format string, args ...any) (document.Done, error) {
+// Done returns the answer of a successful operation, or its error.
+func Done(err error, format string, args ...any) (document.Done, error) {
 	return document.Done{Format: document.DoneFormat, Text: fmt.Sprintf(format, args...)}, err
 }

@@ -26,7 +26,7 @@ type Summary interface {
 // HandleThisHub registers the handlers of the hub that answers.
 func HandleThisHub(t *Table, b ThisHub) {
 	handleProbes(t, b)
-	handleGet(t, route.Description(), func(context.Context) (map[string]any, error) { return OpenAPI(), nil })
+	HandleGet(t, route.Description(), func(context.Context) (map[string]any, error) { return OpenAPI(), nil })
 	Handle(t, route.WhoAmI(), func(ctx context.Context, c Caller, _, _ route.None) (document.CurrentUser, error) {
 		p := document.CurrentUser{Format: document.CurrentUserFormat, Name: c.Name, Rights: []string{},
 			Hub: b.Health(ctx).Hub}
@@ -37,7 +37,7 @@ func HandleThisHub(t *Table, b ThisHub) {
 		}
 		return p, nil
 	})
-	handleGet(t, route.Health(), func(ctx context.Context) (document.Health, error) {
+	HandleGet(t, route.Health(), func(ctx context.Context) (document.Health, error) {
 		h := b.Health(ctx)
 		h.Format = document.HealthFormat
 		if h.Checks == nil {
@@ -45,7 +45,7 @@ func HandleThisHub(t *Table, b ThisHub) {
 		}
 		return h, nil
 	})
-	handleGet(t, route.Check(), func(ctx context.Context) (document.HubCheck, error) {
+	HandleGet(t, route.Check(), func(ctx context.Context) (document.HubCheck, error) {
 		d := b.Check(ctx)
 		d.Checks = append([]document.HubFinding{}, d.Checks...)
 		return d, nil
@@ -91,18 +91,4 @@ func (c *call) text(status int, text string) error {
 	c.w.WriteHeader(status)
 	_, err := fmt.Fprintln(c.w, text)
 	return err
-}
-
-// Repositories are the repositories that the hub follows.
-type Repositories interface {
-	Repositories(ctx context.Context) ([]document.Repository, error)
-}
-
-// HandleRepositories registers the handler of the repositories.
-func HandleRepositories(t *Table, b Repositories) {
-	handleGet(t, route.Repositories(), func(ctx context.Context) (document.RepositoryPage, error) {
-		all, err := b.Repositories(ctx)
-		return document.RepositoryPage{Format: document.RepositoryPageFormat,
-			Repositories: append([]document.Repository{}, all...)}, err
-	})
 }

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -38,9 +38,15 @@ func New(c Config) *Saver { return &Saver{c} }
 // lastBackup is the key of the time of the last backup.
 const lastBackup = "backup/last"
 
+// HandleRoutes registers the handlers of backups.
+func (s *Saver) HandleRoutes(t *api.Table) {
+	api.HandlePost(t, route.SaveState(), s.SaveState)
+	api.HandleDone(t, route.BackupSaved(), "The backup is recorded.", s.BackupSaved)
+}
+
 // SaveState returns the state that hubs share. Hubs may change it at the same time: each entry is
 // consistent, but two entries may be from different moments.
-func (s *Saver) SaveState(ctx context.Context, _ access.Principal) (document.HubState, error) {
+func (s *Saver) SaveState(ctx context.Context, _ api.Caller, _ document.ReasonRequest) (document.HubState, error) {
 	now := s.Now().UnixNano()
 	d := document.HubState{Format: document.HubStateFormat, Fleet: s.Fleet, Hub: s.Hub, At: now,
 		Buckets: map[string]map[string]string{}}
@@ -60,14 +66,14 @@ func (s *Saver) SaveState(ctx context.Context, _ access.Principal) (document.Hub
 	return d, nil
 }
 
-// BackupSaved records that a backup was stored. The argument at is the time in the state that
-// SaveState returned, in ns since 1970. A backup counts only when it is stored.
-func (s *Saver) BackupSaved(ctx context.Context, by access.Principal, at int64) error {
-	if at <= 0 || at > s.Now().UnixNano() {
+// BackupSaved records that a backup was stored, with the time in the state that SaveState returned, in ns since 1970. A
+// backup counts only when it is stored.
+func (s *Saver) BackupSaved(ctx context.Context, by api.Caller, _ route.None, r document.BackupSaved) error {
+	if r.At <= 0 || r.At > s.Now().UnixNano() {
 		return &api.Refusal{Status: api.BadRequest, Why: "cannot record a backup with a time in the future",
 			Hint: "Use the time in the backup"}
 	}
-	text, err := json.Marshal(at)
+	text, err := json.Marshal(r.At)
 	if err == nil {
 		_, err = s.Records.Buckets["settings"].Put(ctx, lastBackup, text)
 	}

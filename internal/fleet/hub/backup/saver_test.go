@@ -13,9 +13,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-var ann = access.NewPrincipal("ann", "token", access.Admins)
+var ann = api.Caller{Principal: access.NewPrincipal("ann", "token", access.Admins)}
 
 // TestSaveState: the state has all entries of the buckets without another copy, and no other bucket.
 func TestSaveState(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSaveState(t *testing.T) {
 		w.put(name, "a", "first "+name)
 		w.put(name, "b/c", "second "+name)
 	}
-	s, err := w.SaveState(t.Context(), ann)
+	s, err := w.SaveState(t.Context(), ann, document.ReasonRequest{})
 	if err != nil || s.Format != document.HubStateFormat || s.Fleet != "acme" || s.Hub != "hub1" ||
 		s.At != w.now.UnixNano() {
 		t.Errorf("%+v, %v", s, err)
@@ -42,7 +43,7 @@ func TestSaveState(t *testing.T) {
 func TestSaveStateErrors(t *testing.T) {
 	w := newWorld(t, false)
 	w.put("people", "ann", "secret\xff")
-	_, err := w.SaveState(t.Context(), ann)
+	_, err := w.SaveState(t.Context(), ann, document.ReasonRequest{})
 	wantError(t, err, "the entry ann of the bucket people", "not UTF-8")
 	if err != nil && strings.Contains(err.Error(), "secret") {
 		t.Errorf("a value in an error: %v", err)
@@ -50,7 +51,7 @@ func TestSaveStateErrors(t *testing.T) {
 	w = newWorld(t, false)
 	broken := errors.New("no quorum")
 	w.stores["targets"].Break(broken)
-	if _, err := w.SaveState(t.Context(), ann); !errors.Is(err, broken) {
+	if _, err := w.SaveState(t.Context(), ann, document.ReasonRequest{}); !errors.Is(err, broken) {
 		t.Errorf("a store that cannot be read: %v", err)
 	}
 }
@@ -62,7 +63,8 @@ func TestAge(t *testing.T) {
 		t.Errorf("without a backup: %v", err)
 	}
 	for _, ago := range []time.Duration{time.Hour, 0} {
-		if err := w.BackupSaved(t.Context(), ann, w.now.Add(-ago).UnixNano()); err != nil {
+		stored := document.BackupSaved{At: w.now.Add(-ago).UnixNano()}
+		if err := w.BackupSaved(t.Context(), ann, route.None{}, stored); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := w.Age(t.Context()); err != nil || got != ago {
@@ -81,14 +83,15 @@ func TestRefusedTimes(t *testing.T) {
 	w := newWorld(t, false)
 	for _, at := range []int64{-1, 0, w.now.UnixNano() + 1} {
 		var r *api.Refusal
-		if err := w.BackupSaved(t.Context(), ann, at); !errors.As(err, &r) || r.Status != api.BadRequest || r.Hint == "" {
+		err := w.BackupSaved(t.Context(), ann, route.None{}, document.BackupSaved{At: at})
+		if !errors.As(err, &r) || r.Status != api.BadRequest || r.Hint == "" {
 			t.Errorf("the time %d: %v", at, err)
 		}
 	}
 	if _, err := w.Age(t.Context()); !errors.Is(err, fleet.ErrNotFound) || len(w.log.Records()) > 0 {
 		t.Errorf("recorded after a refusal: %v, %s", err, w.log.Records())
 	}
-	if err := w.BackupSaved(t.Context(), ann, 1); err != nil {
+	if err := w.BackupSaved(t.Context(), ann, route.None{}, document.BackupSaved{At: 1}); err != nil {
 		t.Errorf("the first possible time: %v", err)
 	}
 }
@@ -98,7 +101,7 @@ func TestBackupIsNotRecorded(t *testing.T) {
 	w := newWorld(t, false)
 	broken := errors.New("no quorum")
 	w.stores["settings"].Break(broken)
-	if err := w.BackupSaved(t.Context(), ann, 1); !errors.Is(err, broken) {
+	if err := w.BackupSaved(t.Context(), ann, route.None{}, document.BackupSaved{At: 1}); !errors.Is(err, broken) {
 		t.Errorf("a store that fails: %v", err)
 	}
 	if _, err := w.Age(t.Context()); !errors.Is(err, broken) {
@@ -106,7 +109,7 @@ func TestBackupIsNotRecorded(t *testing.T) {
 	}
 	w.stores["settings"].Break(nil)
 	w.log.Break(broken)
-	if err := w.BackupSaved(t.Context(), ann, 1); !errors.Is(err, broken) {
+	if err := w.BackupSaved(t.Context(), ann, route.None{}, document.BackupSaved{At: 1}); !errors.Is(err, broken) {
 		t.Errorf("a log that fails: %v", err)
 	}
 }

@@ -15,18 +15,22 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
+// HandleRoutes registers the handler of the stored settings.
+func (s *Store) HandleRoutes(t *api.Table) { api.HandleGet(t, route.Binaries(), s.Binaries) }
+
 // Binaries returns the stored settings of agent binaries, the latest first.
-func (s *Store) Binaries(context.Context) ([]document.BinarySetting, error) {
-	var out []document.BinarySetting
+func (s *Store) Binaries(context.Context) (document.BinaryPage, error) {
+	out := []document.BinarySetting{}
 	for _, p := range s.Records.Binaries.Values() {
 		out = append(out, document.BinarySetting{ID: p.Key, At: p.At, By: p.By, Select: p.Select, Binary: p.Binary})
 	}
 	slices.SortFunc(out, func(a, b document.BinarySetting) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID))
 	})
-	return out, nil
+	return document.BinaryPage{Format: document.BinaryPageFormat, Binaries: out}, nil
 }
 
 // SetBinary stores which binary the agents of some targets must run. It replaces an earlier setting

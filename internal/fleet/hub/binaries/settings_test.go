@@ -44,7 +44,7 @@ func (w *world) versions(t *testing.T) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
+	for _, s := range all.Binaries {
 		out = append(out, strings.Join(s.Select, " ")+" "+s.Binary.Version)
 	}
 	return out
@@ -70,7 +70,8 @@ func TestSettings(t *testing.T) {
 		t.Errorf("after a repetition: %q, want %q", got, want)
 	}
 	all, err := w.Binaries(t.Context())
-	if err != nil || all[0].By != "bob" || all[0].At != w.now.UnixNano() || all[0].ID == "" {
+	if err != nil || all.Binaries[0].By != "bob" || all.Binaries[0].At != w.now.UnixNano() ||
+		all.Binaries[0].ID == "" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -82,8 +83,8 @@ func TestSettingsOfOneMoment(t *testing.T) {
 		w.set(t, ann, "1", nil, sel)
 	}
 	all, err := w.Binaries(t.Context())
-	if err != nil || len(all) != 5 ||
-		!slices.IsSortedFunc(all, func(a, b document.BinarySetting) int { return strings.Compare(a.ID, b.ID) }) {
+	if err != nil || len(all.Binaries) != 5 ||
+		!slices.IsSortedFunc(all.Binaries, func(a, b document.BinarySetting) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -15,11 +15,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/limits"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 )
+
+// HandleRoutes registers the handlers of certificates.
+func (i *Issuer) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Certificates(), i.Certificates)
+	api.HandlePost(t, route.RevokeCertificates(), i.RevokeCertificates)
+}
 
 // RevokeCertificates revokes service certificates: one by serial, all of a target, or all
 // of a target with a name. It returns the job that sends the revocation lists to agents.
-func (i *Issuer) RevokeCertificates(ctx context.Context, by access.Principal,
+func (i *Issuer) RevokeCertificates(ctx context.Context, by api.Caller,
 	r document.CertificateRevocation) (document.Job, error) {
 	if (r.Serial == "") == (r.Target == "") || r.Serial != "" && r.Name != "" {
 		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest,
@@ -31,7 +38,7 @@ func (i *Issuer) RevokeCertificates(ctx context.Context, by access.Principal,
 		ofTarget := r.Target == string(s.Target) || r.Target == t.Name && t.Name != ""
 		return c.Serial == r.Serial || ofTarget && (r.Name == "" || slices.Contains(c.Names, r.Name))
 	}
-	done, err := i.revokeServices(ctx, by, r.Reason, means)
+	done, err := i.revokeServices(ctx, by.Principal, r.Reason, means)
 	if err == nil && done.ID == "" {
 		return done, &api.Refusal{Status: http.StatusNotFound,
 			Why:  "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",

@@ -142,7 +142,8 @@ func (i *Issuer) ApproveNames(ctx context.Context, by access.Principal, t fleet.
 
 // Certificates returns the unexpired certificates for services, and the approvals.
 func (i *Issuer) Certificates(context.Context) (document.CertificatePage, error) {
-	p := document.CertificatePage{Certificates: []document.Certificate{}, Approved: []document.CertificateApproval{}}
+	p := document.CertificatePage{Format: document.CertificatePageFormat, Certificates: []document.Certificate{},
+		Approved: []document.CertificateApproval{}}
 	for _, s := range i.Records.TargetCertificates.Values() {
 		t, _, _ := i.Records.Targets.Get(string(s.Target))
 		name := cmp.Or(t.Name, s.Name)

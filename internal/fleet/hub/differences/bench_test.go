@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -163,7 +164,7 @@ func (l *large) decide(_ context.Context, c assign.Compiled,
 func TestDifferentFacts(t *testing.T) {
 	l := &large{t: t, own: true}
 	s, commit := l.start(3)
-	d, err := s.CommitDifferences(t.Context(), commit)
+	d, err := s.CommitDifferences(t.Context(), route.CommitName{Commit: commit})
 	if err != nil || len(d.Groups) != 1 || d.Groups[0].Count != 3 || len(d.Groups[0].Lines) != mostLines ||
 		d.Groups[0].MoreLines != 200 || d.Groups[0].Lines[0].Source != "modules/m0/m.hcl:5" {
 		t.Errorf("%+v, %v", d, err)
@@ -179,7 +180,8 @@ func BenchmarkThousandTargets(b *testing.B) {
 			s, commit := l.start(1000)
 			for b.Loop() {
 				s.commits, s.answers = kept[compiled]{}, kept[document.CommitDifferences]{}
-				if d, err := s.CommitDifferences(b.Context(), commit); err != nil || d.Groups[0].Count != 1000 {
+				d, err := s.CommitDifferences(b.Context(), route.CommitName{Commit: commit})
+				if err != nil || d.Groups[0].Count != 1000 {
 					b.Fatalf("%+v, %v", d, err)
 				}
 			}

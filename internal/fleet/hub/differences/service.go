@@ -7,9 +7,10 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Service answers requests for differences. It implements api.Differences and is safe for concurrent use.
+// Service answers requests for differences. It is safe for concurrent use.
 type Service struct {
 	Config
 	turn chan struct{} // has a value while a request computes
@@ -26,8 +27,13 @@ func New(c Config) *Service {
 	return &Service{Config: c, turn: make(chan struct{}, 1)}
 }
 
-// CommitDifferences compares all active targets with a commit, which name names: see route.CommitName.
-func (s *Service) CommitDifferences(ctx context.Context, name string) (document.CommitDifferences, error) {
+// HandleRoutes registers the handler of differences.
+func (s *Service) HandleRoutes(t *api.Table) {
+	api.HandleGetAt(t, route.CommitDifferences(), s.CommitDifferences)
+}
+
+// CommitDifferences compares all active targets with a commit.
+func (s *Service) CommitDifferences(ctx context.Context, at route.CommitName) (document.CommitDifferences, error) {
 	none := document.CommitDifferences{}
 	if s.Compiler == nil {
 		return none, &api.Refusal{Status: api.Conflict, Why: "cannot compare: this hub has no compiler",
@@ -42,11 +48,11 @@ func (s *Service) CommitDifferences(ctx context.Context, name string) (document.
 		return none, s.ended(ctx, &api.Refusal{Status: api.TooMany,
 			Why: "cannot compare now: the hub computes another comparison", Hint: "Try again"})
 	}
-	d, err := s.compute(limited, name)
+	d, err := s.compute(limited, at.Commit)
 	if err != nil {
 		return none, s.ended(ctx, err)
 	}
-	d.Name = name
+	d.Format, d.Name = document.CommitDifferencesFormat, at.Commit
 	return d, ctx.Err()
 }
 

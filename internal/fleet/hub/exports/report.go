@@ -9,12 +9,17 @@ import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
+
+// HandleRoutes registers the handler of exported values.
+func (v *Values) HandleRoutes(t *api.Table) { api.HandleGet(t, route.Exports(), v.Exports) }
 
 // Exports returns the exported values of all active targets, and the values in assignments.
 func (v *Values) Exports(context.Context) (document.Exports, error) {
-	out := document.Exports{Exports: []document.Export{}}
+	out := document.Exports{Format: document.ExportsFormat, Exports: []document.Export{}}
 	var used []exported.Table
 	users := map[string]int{}
 	tables := map[string]exported.Table{}

@@ -8,11 +8,15 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // maxPoints is the maximum number of points of a series.
 const maxPoints = 288
+
+// HandleRoutes registers the handler of the history.
+func (h *History) HandleRoutes(t *api.Table) { api.HandleGetAt(t, route.History(), h.History) }
 
 // History returns the numbers of the last days: one by default, and at most Days. Each series has at most 289 points. A
 // point is the mean of its time span, or the largest value of numbers that should be small. Numbers of runs are about

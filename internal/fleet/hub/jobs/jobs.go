@@ -10,7 +10,9 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -75,22 +77,29 @@ func (q *Queue) jobDoc(r records.Job) document.Job {
 	return d
 }
 
+// HandleRoutes registers the handlers of stored jobs.
+func (q *Queue) HandleRoutes(t *api.Table) {
+	api.HandleGetAt(t, route.Jobs(), q.Jobs)
+	api.HandleGetAt(t, route.Job(), q.Job)
+	api.HandleDone(t, route.CancelJob(), "The job {job} is cancelled for agents that have not started it.", q.CancelJob)
+}
+
 // Job returns one job with its acknowledgements and the output of programs.
-func (q *Queue) Job(ctx context.Context, id string) (document.Job, error) {
-	r, _, ok := q.Records.Jobs.Get(id)
+func (q *Queue) Job(ctx context.Context, at route.JobID) (document.Job, error) {
+	r, _, ok := q.Records.Jobs.Get(at.Job)
 	if !ok {
-		return document.Job{}, noJob(id)
+		return document.Job{}, noJob(at.Job)
 	}
 	d := q.jobDoc(r)
 	return d, q.addOutputs(ctx, r, &d)
 }
 
 // Jobs returns a page of the stored jobs, the newest first; limit 0 is the largest page.
-func (q *Queue) Jobs(_ context.Context, offset, limit int) (document.JobPage, error) {
+func (q *Queue) Jobs(_ context.Context, at route.Page) (document.JobPage, error) {
 	all := q.Records.Jobs.Values()
 	slices.SortFunc(all, func(a, b records.Job) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
-	page := document.JobPage{Total: len(all)}
-	for _, r := range view.Page(all, offset, limit) {
+	page := document.JobPage{Format: document.JobPageFormat, Total: len(all), Jobs: []document.Job{}}
+	for _, r := range view.Page(all, at.Offset, at.Limit) {
 		page.Jobs = append(page.Jobs, q.jobDoc(r))
 	}
 	return page, nil

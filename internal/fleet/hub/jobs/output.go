@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // jobOutput is the output of a program on one target.
@@ -86,7 +86,8 @@ func awaited(ctx context.Context, jobs *records.Mirror[records.Job], id string, 
 }
 
 // CancelJob cancels a job for the targets that have not started it.
-func (q *Queue) CancelJob(ctx context.Context, by access.Principal, id string) error {
+func (q *Queue) CancelJob(ctx context.Context, by api.Caller, at route.JobID, _ document.ReasonRequest) error {
+	id := at.Job
 	r, err := q.Records.Jobs.Change(ctx, id, func(r *records.Job) error {
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)),
 			func(a records.JobAnswer) bool { return a.Accepted })

@@ -10,22 +10,28 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Service answers requests of users about locks. It implements api.Locks.
+// Service answers requests of users about locks.
 type Service struct{ Of *Locks }
 
+// HandleRoutes registers the handlers of locks.
+func (s Service) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Locks(), s.Locks)
+	api.Handle(t, route.ReleaseLock(), s.ReleaseSlot)
+}
+
 // Locks returns all locks, sorted by name.
-func (s Service) Locks(context.Context) ([]document.Lock, error) {
+func (s Service) Locks(context.Context) (document.LockPage, error) {
 	now, out := s.Of.Now(), []document.Lock{}
 	for _, l := range s.Of.Records.Locks.Values() {
 		out = append(out, s.describe(l.State, now))
 	}
-	return out, nil
+	return document.LockPage{Format: document.LockPageFormat, Locks: out}, nil
 }
 
 func (s Service) describe(l coordination.State, now time.Time) document.Lock {
@@ -60,8 +66,16 @@ func (s Service) holder(h coordination.Holder, state document.LockHolderState) d
 }
 
 // ReleaseSlot releases the slot of a target by order of a user.
-func (s Service) ReleaseSlot(ctx context.Context, by access.Principal, lock string,
-	r document.LockReleaseRequest) error {
+func (s Service) ReleaseSlot(ctx context.Context, by api.Caller, at route.LockName,
+	r document.LockReleaseRequest) (document.Done, error) {
+	return api.Done(s.release(ctx, by.Name, at.Lock, r), "The slot of %s is released. Lock: %s.", r.Owner, at.Lock)
+}
+
+func (s Service) release(ctx context.Context, by, lock string, r document.LockReleaseRequest) error {
+	if r.Owner == "" || r.Reason == "" {
+		return &api.Refusal{Status: api.BadRequest, Why: "cannot release a slot without an owner and a reason",
+			Hint: "First make sure that the target has finished: fettle lock release LOCK TARGET --reason WHY"}
+	}
 	if len(r.Reason) > coordination.MaxReason {
 		return &api.Refusal{Status: api.BadRequest, Hint: "Shorten the reason",
 			Why: fmt.Sprintf("cannot use a reason of %d bytes: the maximum is %d", len(r.Reason), coordination.MaxReason)}
@@ -80,7 +94,7 @@ func (s Service) ReleaseSlot(ctx context.Context, by access.Principal, lock stri
 	for _, h := range slices.Concat(state.Holders, state.Lost) {
 		if t, _, _ := s.Of.Records.Targets.Get(h.Owner); h.Owner == r.Owner || t.Name == r.Owner {
 			_, _, err := s.Of.decide(ctx, lock,
-				coordination.Event{Kind: coordination.Release, Owner: h.Owner, Token: h.Token}, order{by.Name, r.Reason})
+				coordination.Event{Kind: coordination.Release, Owner: h.Owner, Token: h.Token}, order{by, r.Reason})
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/coordination"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/lang/source"
 )
 
@@ -52,10 +53,10 @@ func listed(t *testing.T, expiry coordination.OnExpiry) Service {
 func states(t *testing.T, s Service) (out string) {
 	t.Helper()
 	all, err := s.Locks(t.Context())
-	if err != nil || len(all) != 1 {
+	if err != nil || len(all.Locks) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	for _, h := range all[0].Holders {
+	for _, h := range all.Locks[0].Holders {
 		out += h.Name + " " + string(h.State) + ", "
 	}
 	return out
@@ -66,7 +67,7 @@ func TestListAndRelease(t *testing.T) {
 		coordination.Keep: "web1 overdue, web2 held, ",
 		coordination.Free: "web2 held, web1 lost, ",
 	} {
-		s, kim := listed(t, expiry), access.Principal{Name: "kim"}
+		s, kim := listed(t, expiry), api.Caller{Principal: access.Principal{Name: "kim"}}
 		if got := states(t, s); got != want {
 			t.Errorf("%s: %s, want %s", expiry, got, want)
 		}
@@ -77,17 +78,26 @@ func TestListAndRelease(t *testing.T) {
 		}
 		refused := (*api.Refusal)(nil)
 		for _, lock := range []string{"reboots", "other", "../x"} {
-			err := s.ReleaseSlot(t.Context(), kim, lock, document.LockReleaseRequest{Owner: "web9", Reason: "it is off"})
+			_, err := s.ReleaseSlot(t.Context(), kim, route.LockName{Lock: lock},
+				document.LockReleaseRequest{Owner: "web9", Reason: "it is off"})
 			if !errors.As(err, &refused) || refused.Status != 404 {
 				t.Errorf("%s of web9: %v", lock, err)
 			}
 		}
+		for _, r := range []document.LockReleaseRequest{{Owner: "web1"}, {Reason: "it is off"}} {
+			if _, err := s.ReleaseSlot(t.Context(), kim, route.LockName{Lock: "reboots"}, r); !errors.As(err, &refused) ||
+				refused.Status != api.BadRequest {
+				t.Errorf("%+v: %v", r, err)
+			}
+		}
 		long := document.LockReleaseRequest{Owner: "web1", Reason: strings.Repeat("x", coordination.MaxReason+1)}
-		if err := s.ReleaseSlot(t.Context(), kim, "reboots", long); !errors.As(err, &refused) {
+		if _, err := s.ReleaseSlot(t.Context(), kim, route.LockName{Lock: "reboots"}, long); !errors.As(err, &refused) {
 			t.Errorf("a long reason: %v", err)
 		}
-		err := s.ReleaseSlot(t.Context(), kim, "reboots", document.LockReleaseRequest{Owner: "web1", Reason: "it is off"})
-		if got := states(t, s); err != nil || got != "web2 held, " {
+		done, err := s.ReleaseSlot(t.Context(), kim, route.LockName{Lock: "reboots"},
+			document.LockReleaseRequest{Owner: "web1", Reason: "it is off"})
+		if got := states(t, s); err != nil || got != "web2 held, " ||
+			done.Text != "The slot of web1 is released. Lock: reboots." {
 			t.Errorf("%s: %v; %s", expiry, err, got)
 		}
 		if len(Alarms(s.Of.Records, s.Of.Now())) != 0 {

@@ -31,7 +31,7 @@ func TestWaitingTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range all {
+		for _, l := range all.Locks {
 			for _, w := range l.Waiting {
 				out += string(w.Target) + " "
 			}

@@ -13,7 +13,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
+
+// HandleRoutes registers the handler of the state of the hubs.
+func (h *HubStatus) HandleRoutes(t *api.Table) { api.HandleGet(t, route.Hubs(), h.Hubs) }
 
 // Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
 func (h *HubStatus) Hubs(ctx context.Context) (document.HubPage, error) {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // retireHub removes a hub from the fleet. The leader first copies all data of the hub to other
@@ -171,15 +171,27 @@ func (h *Retirement) OnRevoked(r pki.Revocation) {
 	go h.sever(h.Context(), n.ID)
 }
 
+// HandleRoutes registers the handler that removes hubs.
+func (h *Retirement) HandleRoutes(t *api.Table) { api.Handle(t, route.RetireHub(), h.RetireHub) }
+
 // RetireHub removes a hub from the fleet.
-func (h *Retirement) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
-	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
+func (h *Retirement) RetireHub(ctx context.Context, by api.Caller, at route.HubName,
+	r document.HubRetirement) (document.Done, error) {
+	text := "%s is retired. It stops when the other hubs have all of its data, and then its certificate is revoked."
+	if r.Lost {
+		text = "%s is retired, and its certificate is revoked."
+	}
+	return api.Done(h.retireFor(ctx, by.Name, at.Hub, r), text, at.Hub)
+}
+
+func (h *Retirement) retireFor(ctx context.Context, by, name string, r document.HubRetirement) error {
+	if err := h.retireHub(ctx, name, by, r); err != nil {
 		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
 			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "List the hubs: fettle hub list"}
 		}
 		return err
 	}
-	h.Events().Note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by.Name,
+	h.Events().Note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by,
 		Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
 	return nil
 }

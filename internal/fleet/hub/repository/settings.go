@@ -7,7 +7,9 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // sourceKey is the key of the only repository of a fleet.
@@ -23,17 +25,22 @@ func (f *Follower) Repository() records.Repository {
 	return r
 }
 
+// HandleRoutes registers the handler of the repositories.
+func (f *Follower) HandleRoutes(t *api.Table) { api.HandleGet(t, route.Repositories(), f.Repositories) }
+
 // Repositories returns the repository that the fleet follows, or an empty list.
-func (f *Follower) Repositories(context.Context) ([]document.Repository, error) {
+func (f *Follower) Repositories(context.Context) (document.RepositoryPage, error) {
+	page := document.RepositoryPage{Format: document.RepositoryPageFormat, Repositories: []document.Repository{}}
 	r := f.Repository()
 	if r.URL == "" {
-		return []document.Repository{}, nil
+		return page, nil
 	}
 	d := document.Repository{Name: r.Name, URL: r.URL, Branch: r.Branch}
 	if ref, _, ok := f.Records.Refs.Get(records.RefKey(r.Branch)); ok {
 		d.Commit, d.Subject, d.Read, d.Error = ref.Revision.Commit, ref.Revision.Subject, ref.Read, ref.Error
 	}
-	return []document.Repository{d}, nil
+	page.Repositories = append(page.Repositories, d)
+	return page, nil
 }
 
 // Begin stores the repository in the settings of this hub, if the fleet follows none.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
@@ -17,10 +16,22 @@ import (
 // requestPolicyKey is the key of the only policy of a fleet for requests of agents.
 const requestPolicyKey = "fleet"
 
-// RequestPolicy returns the policy of the fleet for requests of agents.
-func (h *Handler) RequestPolicy(context.Context) (fleet.RequestPolicy, error) {
+// policy returns the policy of the fleet for requests of agents.
+func (h *Handler) policy() fleet.RequestPolicy {
 	p, _, _ := h.Records.RequestPolicies.Get(requestPolicyKey)
-	return p, nil
+	return p
+}
+
+// RequestPolicy returns the policy, with the answers for all kinds of requests.
+func (h *Handler) RequestPolicy(context.Context) (document.RequestPolicy, error) {
+	p := h.policy()
+	d := document.RequestPolicy{Format: document.RequestPolicyFormat, Answers: map[fleet.RequestKind]fleet.Verdict{},
+		By: p.By, Changed: p.Changed}
+	for _, what := range []fleet.RequestKind{fleet.RequestFreeze, fleet.RequestSuspect} {
+		d.Answers[what] = p.Of(what)
+	}
+	d.Certificates = append([]fleet.CertificateRule{}, p.Certificates...)
+	return d, nil
 }
 
 // Begin stores the first policy of a fleet, from the settings of the first hub. From
@@ -38,24 +49,25 @@ func (h *Handler) Begin(ctx context.Context) error {
 }
 
 // SetRequestPolicy changes one answer, or one rule, at all hubs.
-func (h *Handler) SetRequestPolicy(ctx context.Context, by access.Principal, r document.RequestPolicyChange) error {
+func (h *Handler) SetRequestPolicy(ctx context.Context, by api.Caller,
+	r document.RequestPolicyChange) (document.Done, error) {
+	return api.Done(h.changePolicy(ctx, by.Name, r), "The policy is set: %s.", r.Text())
+}
+
+func (h *Handler) changePolicy(ctx context.Context, by string, r document.RequestPolicyChange) error {
 	refused := func(err error) error {
 		return &api.Refusal{Status: api.BadRequest, Why: err.Error(), Hint: "See: fettle request policy set --help"}
 	}
-	p, err := h.RequestPolicy(ctx)
-	if err == nil {
-		_, err = changedPolicy(p, r)
-	}
-	if err != nil {
+	if _, err := changedPolicy(h.policy(), r); err != nil {
 		return refused(err)
 	}
-	if err := h.Events.Record(ctx, fleet.HubEvent{Kind: fleet.RequestPolicyChanged, By: by.Name, Text: "requests: " +
+	if err := h.Events.Record(ctx, fleet.HubEvent{Kind: fleet.RequestPolicyChanged, By: by, Text: "requests: " +
 		r.Text()}); err != nil {
 		return err
 	}
-	_, err = h.Records.RequestPolicies.Change(ctx, requestPolicyKey, func(p *fleet.RequestPolicy) error {
+	_, err := h.Records.RequestPolicies.Change(ctx, requestPolicyKey, func(p *fleet.RequestPolicy) error {
 		next, err := changedPolicy(*p, r)
-		*p, p.By, p.Changed = next, by.Name, h.Now().UnixNano()
+		*p, p.By, p.Changed = next, by, h.Now().UnixNano()
 		return err
 	})
 	return err

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // OnRequest answers a request of an agent. The audit log contains it before it has an effect, as
@@ -34,10 +35,7 @@ func (h *Handler) OnRequest(ctx context.Context, from fleet.TargetID, body []byt
 	if err != nil {
 		return nil, err
 	}
-	verdict, why, err := h.judgeRequest(ctx, t, a)
-	if err != nil {
-		return nil, err
-	}
+	verdict, why := h.judgeRequest(t, a)
 	if was, _, _ := h.Records.Requests.Get(records.RequestKey(from, a)); verdict == fleet.Hold && was.Request.Same(a) {
 		return json.Marshal(
 			fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent asks again whether a user has decided
@@ -72,16 +70,12 @@ func (h *Handler) limitRequests(ctx context.Context, t fleet.Target, what fleet.
 }
 
 // judgeRequest returns the decision about a request, and its reason.
-func (h *Handler) judgeRequest(ctx context.Context, t fleet.Target, a fleet.Request) (fleet.Verdict, string, error) {
-	policy, err := h.RequestPolicy(ctx)
-	if err != nil {
-		return "", "", err
-	}
+func (h *Handler) judgeRequest(t fleet.Target, a fleet.Request) (fleet.Verdict, string) {
+	policy := h.policy()
 	if a.What == fleet.RequestCertificate {
-		v, why := h.Certificates.Judge(policy, t, a.Names)
-		return v, why, nil
+		return h.Certificates.Judge(policy, t, a.Names)
 	}
-	return policy.Of(a.What), "by the policy of the fleet", nil
+	return policy.Of(a.What), "by the policy of the fleet"
 }
 
 func (h *Handler) answerRequest(ctx context.Context, t fleet.Target, a fleet.Request, v fleet.Verdict,
@@ -151,8 +145,15 @@ func (h *Handler) grantRequest(ctx context.Context, by access.Principal, t fleet
 	return h.Targets.Suspect(ctx, by, t.ID, a.Reason)
 }
 
+// HandleRoutes registers the handlers of requests that need no target, and of the policy for requests.
+func (h *Handler) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Requests(), h.Requests)
+	api.HandleGet(t, route.RequestPolicy(), h.RequestPolicy)
+	api.HandlePost(t, route.SetRequestPolicy(), h.SetRequestPolicy)
+}
+
 // Requests returns the pending requests of active targets, the oldest first.
-func (h *Handler) Requests(context.Context) ([]document.Request, error) {
+func (h *Handler) Requests(context.Context) (document.RequestPage, error) {
 	out := []document.Request{}
 	for _, a := range h.Records.Requests.Values() {
 		if t, _, ok := h.Records.Targets.Get(string(a.Target)); ok && t.Standing == fleet.Active {
@@ -163,7 +164,7 @@ func (h *Handler) Requests(context.Context) ([]document.Request, error) {
 	slices.SortFunc(out, func(a, b document.Request) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Name, b.Name), cmp.Compare(a.What, b.What))
 	})
-	return out, nil
+	return document.RequestPage{Format: document.RequestPageFormat, Requests: out}, nil
 }
 
 // DecideRequest approves or rejects a pending request. If a target has requested several

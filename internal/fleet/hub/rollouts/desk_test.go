@@ -82,4 +82,4 @@ func wantRefused(t *testing.T, err error, status int, why, hint string) {
 	}
 }
 
-func named(name string) access.Principal { return access.Principal{Name: name} }
+func named(name string) api.Caller { return api.Caller{Principal: access.Principal{Name: name}} }

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // maxExemptions limits the requests that wait and the exemptions in force.
@@ -31,8 +32,16 @@ type Exemptions struct {
 	Events  events.Recorder
 }
 
+// HandleRoutes registers the handlers of stored exemptions.
+func (x Exemptions) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Exemptions(), x.Exemptions)
+	api.Handle(t, route.ApproveExemption(), x.ApproveExemption)
+	api.HandleDone(t, route.EndExemption(), "It has ended. Assignments that targets got meanwhile stay without windows.",
+		x.EndExemption)
+}
+
 // Exemptions returns the stored exemptions, the newest first.
-func (x Exemptions) Exemptions(context.Context) ([]document.Exemption, error) {
+func (x Exemptions) Exemptions(context.Context) (document.ExemptionPage, error) {
 	out := []document.Exemption{}
 	for _, e := range x.Records.Exemptions.Values() {
 		state, until := e.State(x.Now().Unix())
@@ -47,7 +56,7 @@ func (x Exemptions) Exemptions(context.Context) ([]document.Exemption, error) {
 	slices.SortFunc(out, func(a, b document.Exemption) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID))
 	})
-	return out, nil
+	return document.ExemptionPage{Format: document.ExemptionPageFormat, Exemptions: out}, nil
 }
 
 // RequestExemption stores a request. It removes exemptions that ended long ago.
@@ -80,7 +89,13 @@ func (x Exemptions) RequestExemption(ctx context.Context, by access.Principal, r
 }
 
 // ApproveExemption stores the approval of a user. Repeating it changes nothing.
-func (x Exemptions) ApproveExemption(ctx context.Context, by access.Principal, id string,
+func (x Exemptions) ApproveExemption(ctx context.Context, by api.Caller, at route.ExemptionID,
+	r document.ReasonRequest) (document.Done, error) {
+	text, err := x.approve(ctx, by.Principal, at.Exemption, r)
+	return api.Done(err, "%s", text)
+}
+
+func (x Exemptions) approve(ctx context.Context, by access.Principal, id string,
 	r document.ReasonRequest) (string, error) {
 	e, rev, err := x.open(id)
 	if err != nil {
@@ -103,16 +118,16 @@ func (x Exemptions) ApproveExemption(ctx context.Context, by access.Principal, i
 }
 
 // EndExemption ends an exemption at once, or rejects the request.
-func (x Exemptions) EndExemption(ctx context.Context, by access.Principal, id string,
-	r document.ReasonRequest) (string, error) {
-	if _, _, err := x.open(id); err != nil {
-		return "", err
+func (x Exemptions) EndExemption(ctx context.Context, by api.Caller, at route.ExemptionID,
+	r document.ReasonRequest) error {
+	if _, _, err := x.open(at.Exemption); err != nil {
+		return err
 	}
-	if err := x.Records.Exemptions.Remove(ctx, id); err != nil {
-		return "", err
+	if err := x.Records.Exemptions.Remove(ctx, at.Exemption); err != nil {
+		return err
 	}
-	x.note(ctx, by, fmt.Sprintf("exemption %s ended%s", id, prefixed(": ", r.Reason)))
-	return "It has ended. Assignments that targets got meanwhile stay without windows.", nil
+	x.note(ctx, by.Principal, fmt.Sprintf("exemption %s ended%s", at.Exemption, prefixed(": ", r.Reason)))
+	return nil
 }
 
 // open returns an exemption that has not ended.

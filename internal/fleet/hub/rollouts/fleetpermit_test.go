@@ -38,8 +38,9 @@ func (b *back) permit(targets ...string) string {
 
 // rollWith orders a rollback with a permit.
 func (b *back) rollWith(to, permit string) (string, error) {
-	return b.rollbacks().RollBackFleet(b.desk.t.Context(), named("ann"),
+	d, err := b.rollbacks().RollBackFleet(b.desk.t.Context(), named("ann"),
 		document.FleetRollbackRequest{Part: "modules/web", To: to, Permit: permit})
+	return d.Text, err
 }
 
 // TestRollbackWithPermit: the permit must fit the commit and an active target.

@@ -12,17 +12,16 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// FleetRollbacks stores rollbacks of the fleet, which the hub that leads puts into effect: see assign.Replacement. It
-// implements api.FleetRollbacks.
+// FleetRollbacks stores rollbacks of the fleet, which the hub that leads puts into effect: see assign.Replacement.
 type FleetRollbacks struct {
 	Log     *Log
 	Now     func() time.Time
@@ -31,20 +30,42 @@ type FleetRollbacks struct {
 	Events  events.Recorder
 }
 
+// HandleRoutes registers the handlers of rollbacks of the fleet.
+func (f FleetRollbacks) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.FleetRollbacks(), f.FleetRollbacks)
+	api.HandlePost(t, route.RollBackFleet(), f.RollBackFleet)
+	api.HandlePost(t, route.ReleaseFleet(), f.ReleaseFleet)
+}
+
 // FleetRollbacks returns the stored rollbacks, sorted by part like their keys.
-func (f FleetRollbacks) FleetRollbacks(context.Context) (out []document.FleetRollback, _ error) {
+func (f FleetRollbacks) FleetRollbacks(context.Context) (document.FleetRollbackPage, error) {
+	out := []document.FleetRollback{}
 	alarms, _, _ := f.Records.Alarms.Get(records.AlarmsKey)
 	held := HeldContent(alarms)
 	for _, r := range f.Records.Replacements.Values() {
 		out = append(out, document.FleetRollback{Part: r.Part, Held: r.Held, Commit: r.Commit, By: r.By, Reason: r.Reason,
 			At: r.At, State: stateOf(held, r)})
 	}
-	return out, nil
+	return document.FleetRollbackPage{Format: document.FleetRollbackPageFormat, Rollbacks: out}, nil
 }
 
 // RollBackFleet stores a rollback. Repeating it changes nothing.
-func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
-	r document.FleetRollbackRequest) (string, error) {
+func (f FleetRollbacks) RollBackFleet(ctx context.Context, by api.Caller,
+	r document.FleetRollbackRequest) (document.Done, error) {
+	r.Part = partOf(r.Part)
+	text, err := f.rollBack(ctx, by.Name, r)
+	return api.Done(err, "%s", text)
+}
+
+// partOf returns the name of a part. Users may omit "modules/".
+func partOf(name string) string {
+	if name == assign.AllParts || name == "top" {
+		return name
+	}
+	return api.Directory(name)
+}
+
+func (f FleetRollbacks) rollBack(ctx context.Context, by string, r document.FleetRollbackRequest) (string, error) {
 	head, _, _ := f.Records.Refs.Get(records.RefKey(f.Branch()))
 	if head.Revision.Commit == "" {
 		return "", &api.Refusal{Status: api.Conflict, Why: "cannot roll back: the hub has not read the branch yet",
@@ -62,7 +83,7 @@ func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
 	}
 	var said, released []string
 	for _, part := range slices.Sorted(maps.Keys(to)) {
-		n := assign.Replacement{Part: part, Held: head.Revision.Commit, Commit: to[part], By: by.Name, Reason: r.Reason,
+		n := assign.Replacement{Part: part, Held: head.Revision.Commit, Commit: to[part], By: by, Reason: r.Reason,
 			At: f.Now().Unix(), Permit: r.Permit}
 		stored, err := f.put(ctx, n)
 		if err != nil {
@@ -76,7 +97,7 @@ func (f FleetRollbacks) RollBackFleet(ctx context.Context, by access.Principal,
 		if stored {
 			text := fmt.Sprintf("%s: HEAD %.12s, %s %.12s", n.Part, n.Held, kindOf(r.To), n.Commit)
 			said = append(said, text)
-			f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by.Name,
+			f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by,
 				Text: "rollback of the fleet, held: " + text + prefixed(": ", r.Reason)})
 		}
 	}
@@ -115,8 +136,14 @@ func prefixed(before, text string) string {
 }
 
 // ReleaseFleet removes rollbacks.
-func (f FleetRollbacks) ReleaseFleet(ctx context.Context, by access.Principal,
-	r document.FleetReleaseRequest) (string, error) {
+func (f FleetRollbacks) ReleaseFleet(ctx context.Context, by api.Caller,
+	r document.FleetReleaseRequest) (document.Done, error) {
+	r.Part = partOf(r.Part)
+	text, err := f.release(ctx, by.Name, r)
+	return api.Done(err, "%s", text)
+}
+
+func (f FleetRollbacks) release(ctx context.Context, by string, r document.FleetReleaseRequest) (string, error) {
 	var said []string
 	for _, was := range f.Records.Replacements.Values() {
 		if r.Part != assign.AllParts && was.Part != r.Part {
@@ -126,7 +153,7 @@ func (f FleetRollbacks) ReleaseFleet(ctx context.Context, by access.Principal,
 			return "", err
 		}
 		said = append(said, was.Part)
-		f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by.Name,
+		f.Events.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, By: by,
 			Text: "rollback of the fleet released: " + was.Part + prefixed(": ", r.Reason)})
 	}
 	if len(said) == 0 {

@@ -68,8 +68,9 @@ func (b *back) rollbacks() FleetRollbacks {
 }
 
 func (b *back) roll(part, to string) (string, error) {
-	return b.rollbacks().RollBackFleet(b.desk.t.Context(), named("ann"),
+	d, err := b.rollbacks().RollBackFleet(b.desk.t.Context(), named("ann"),
 		document.FleetRollbackRequest{Part: part, To: to, Reason: "errors"})
+	return d.Text, err
 }
 
 // wantRolled orders a rollback, and checks the begin of the answer.
@@ -89,7 +90,7 @@ func (b *back) stored() (out []string) {
 	if err != nil {
 		b.desk.t.Fatal(err)
 	}
-	for _, r := range list {
+	for _, r := range list.Rollbacks {
 		out = append(out, fmt.Sprintf("%s %.4s to %.4s, %s: %s; %s", r.Part, r.Held, r.Commit, r.By, r.Reason, r.State))
 	}
 	return out
@@ -296,7 +297,9 @@ func TestReleaseFleet(t *testing.T) {
 	b := newBack(t)
 	release := func(part string) (string, error) {
 		b.restart()
-		return b.rollbacks().ReleaseFleet(t.Context(), named("bob"), document.FleetReleaseRequest{Part: part, Reason: "done"})
+		d, err := b.rollbacks().ReleaseFleet(t.Context(), named("bob"),
+			document.FleetReleaseRequest{Part: part, Reason: "done"})
+		return d.Text, err
 	}
 	for _, part := range []string{"top", "modules/web", "all"} {
 		b.wantRolled(part, c8, "Held: "+part)

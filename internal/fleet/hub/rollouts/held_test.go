@@ -31,7 +31,7 @@ func TestStateOfRollbacks(t *testing.T) {
 		put(t, d.table.Alarms, records.AlarmsKey, []assign.Alarm{{Kind: assign.Unresolved}, {Held: &c.alarm}})
 		put(t, d.table.Replacements, records.RefKey(c.part), assign.Replacement{Part: c.part, Held: c.held, Commit: c.commit})
 		list, err := FleetRollbacks{Records: d.table}.FleetRollbacks(t.Context())
-		if err != nil || len(list) != 1 || list[0].State != c.want {
+		if err != nil || len(list.Rollbacks) != 1 || list.Rollbacks[0].State != c.want {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}

@@ -10,9 +10,11 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/rollout"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // Service answers requests about rollouts. It implements api.Rollouts.
@@ -27,8 +29,12 @@ type Service struct {
 	Preview func(context.Context, document.RolloutPlanRequest) (document.RolloutPlan, error)
 }
 
-// PlanRollouts returns the rollouts that a compiled commit would cause.
-func (s Service) PlanRollouts(ctx context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
+// HandleRoutes registers the handler of plans.
+func (s Service) HandleRoutes(t *api.Table) { api.HandlePost(t, route.PlanRollouts(), s.PlanRollouts) }
+
+// PlanRollouts returns the rollouts that a compiled commit would cause. It changes nothing.
+func (s Service) PlanRollouts(ctx context.Context, _ api.Caller,
+	r document.RolloutPlanRequest) (document.RolloutPlan, error) {
 	return s.Preview(ctx, r)
 }
 

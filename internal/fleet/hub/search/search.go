@@ -33,7 +33,7 @@ type Rollouts interface {
 	Rollouts(ctx context.Context) ([]document.Rollout, error)
 }
 
-// Service searches a fleet. It implements api.Search.
+// Service searches a fleet.
 type Service struct {
 	Views    Views
 	Rollouts Rollouts
@@ -42,9 +42,13 @@ type Service struct {
 	Runs func(ctx context.Context, q view.RunQuery) (out []document.Event, more int, err error)
 }
 
+// HandleRoutes registers the handler of searches.
+func (s Service) HandleRoutes(t *api.Table) { api.Handle(t, route.Search(), s.Search) }
+
 // Search returns the objects that have the text in their name, without regard to upper and lower case. It changes
 // nothing.
-func (s Service) Search(ctx context.Context, q route.SearchQuery, now time.Time) (document.Search, error) {
+func (s Service) Search(ctx context.Context, by api.Caller, q route.SearchQuery,
+	_ route.None) (document.Search, error) {
 	text := strings.TrimSpace(q.Text)
 	d := document.Search{Format: document.SearchFormat, Text: text, Targets: []document.Target{},
 		Modules: []document.Module{}, States: []document.FoundState{}, Commits: []document.RevisionCount{},
@@ -56,7 +60,7 @@ func (s Service) Search(ctx context.Context, q route.SearchQuery, now time.Time)
 	if text == "" {
 		return d, nil
 	}
-	f := finder{Service: s, text: strings.ToLower(text), now: now, limit: defaultLimit, found: &d}
+	f := finder{Service: s, text: strings.ToLower(text), now: by.Now, limit: defaultLimit, found: &d}
 	if q.Limit > 0 {
 		f.limit = min(q.Limit, maxLimit)
 	}

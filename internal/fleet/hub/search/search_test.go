@@ -127,7 +127,7 @@ func (w *world) assign(n, generation int, parts []fleet.Assigned) {
 
 func (w *world) find(text string) document.Search {
 	w.t.Helper()
-	d, err := w.Search(w.t.Context(), route.SearchQuery{Text: text}, w.now)
+	d, err := w.Search(w.t.Context(), api.Caller{Now: w.now}, route.SearchQuery{Text: text}, route.None{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -278,12 +278,12 @@ func TestOtherObjects(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	d, err := w.Search(t.Context(), route.SearchQuery{Text: "7", Limit: 2}, w.now)
+	d, err := w.Search(t.Context(), api.Caller{Now: w.now}, route.SearchQuery{Text: "7", Limit: 2}, route.None{})
 	if err != nil || len(d.Runs) != 2 || d.More["runs"] != 1 || len(d.More) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	var refused *api.Refusal
-	_, err = w.Search(t.Context(), route.SearchQuery{Text: strings.Repeat("x", 201)}, w.now)
+	_, err = w.Search(t.Context(), api.Caller{Now: w.now}, route.SearchQuery{Text: strings.Repeat("x", 201)}, route.None{})
 	if !errors.As(err, &refused) {
 		t.Errorf("a long text: %v", err)
 	}
@@ -302,13 +302,14 @@ func TestTurns(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	w.afterParts = stop
-	if _, err := w.Search(ctx, route.SearchQuery{Text: "x"}, w.now); !errors.Is(err, context.Canceled) {
+	_, err := w.Search(ctx, api.Caller{Now: w.now}, route.SearchQuery{Text: "x"}, route.None{})
+	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	w.afterParts = nil
 	found := make(chan error, 1)
 	go func() {
-		_, err := w.Search(t.Context(), route.SearchQuery{Text: "x"}, w.now)
+		_, err := w.Search(t.Context(), api.Caller{Now: w.now}, route.SearchQuery{Text: "x"}, route.None{})
 		found <- err
 	}()
 	ends[0]()

@@ -10,18 +10,34 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // DefaultTokenLife is the default validity of a token.
 const DefaultTokenLife = time.Hour
 
+// HandleRoutes registers the handlers of tokens with which hosts join, of users, and of their logins.
+func (a *Accounts) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Tokens(), a.Tokens)
+	api.HandlePost(t, route.CreateToken(), a.CreateToken)
+	api.HandleDone(t, route.RevokeToken(), "Token {token} is revoked.", a.RevokeToken)
+	api.HandleGet(t, route.Users(), a.Users)
+	api.HandlePost(t, route.SetUser(), a.SetUser)
+	api.Handle(t, route.CreateLogin(), a.CreateLogin)
+	api.HandleGetAt(t, route.Logins(), a.Logins)
+	api.HandleDone(t, route.RevokeLogin(), "The login token {login} of {user} is revoked.", a.RevokeLogin)
+	api.HandlePost(t, route.CreateWebLogin(), a.CreateWebLogin)
+}
+
 // CreateToken creates a token for targets or hubs. Only the answer contains its secret.
-func (a *Accounts) CreateToken(ctx context.Context, by access.Principal,
+func (a *Accounts) CreateToken(ctx context.Context, by api.Caller,
 	r document.TokenRequest) (document.NewToken, error) {
+	if err := checkToken(r); err != nil {
+		return document.NewToken{}, err
+	}
 	if err := a.CheckHubToken(r); err != nil {
 		return document.NewToken{}, err
 	}
@@ -52,6 +68,17 @@ func (a *Accounts) CreateToken(ctx context.Context, by access.Principal,
 	return document.NewToken{Format: document.NewTokenFormat, Token: tokenDoc(stored), Secret: token.Text()}, nil
 }
 
+func checkToken(r document.TokenRequest) error {
+	if err := fleet.CheckLabels(r.Labels); err != nil {
+		return &api.Refusal{Status: api.BadRequest, Why: err.Error(), Hint: "Write labels as KEY=VALUE"}
+	}
+	if r.Uses < 0 || r.Expires < 0 {
+		return &api.Refusal{Status: api.BadRequest, Hint: "Omit them, or use larger values",
+			Why: "cannot create a token with a negative number of uses, or a token that has already expired"}
+	}
+	return nil
+}
+
 // checkFleet refuses a token for another fleet: a hub serves only one.
 func (a *Accounts) checkFleet(name string) error {
 	if name == "" || name == a.Fleet {
@@ -70,32 +97,32 @@ func tokenDoc(t pki.StoredToken) document.Token {
 }
 
 // Tokens returns the stored tokens, the newest first.
-func (a *Accounts) Tokens(ctx context.Context) ([]document.Token, error) {
+func (a *Accounts) Tokens(ctx context.Context) (document.TokenPage, error) {
+	out := document.TokenPage{Format: document.TokenPageFormat, Tokens: []document.Token{}}
 	entries, err := a.Records.Tokens.Entries(ctx)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := []document.Token{}
 	for _, e := range entries {
 		var t pki.StoredToken
 		if err := json.Unmarshal(e.Value, &t); err != nil {
-			return nil, fmt.Errorf("cannot read the token %s: %w", e.Key, err)
+			return out, fmt.Errorf("cannot read the token %s: %w", e.Key, err)
 		}
-		out = append(out, tokenDoc(t))
+		out.Tokens = append(out.Tokens, tokenDoc(t))
 	}
-	slices.SortFunc(out, func(a, b document.Token) int {
+	slices.SortFunc(out.Tokens, func(a, b document.Token) int {
 		return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
 }
 
 // RevokeToken revokes a token. Targets that enrolled with it stay in the fleet.
-func (a *Accounts) RevokeToken(ctx context.Context, _ access.Principal, id string) error {
+func (a *Accounts) RevokeToken(ctx context.Context, _ api.Caller, at route.TokenID, _ document.ReasonRequest) error {
 	store := a.Records.Buckets["tokens"]
 	for {
-		e, err := store.Get(ctx, id)
+		e, err := store.Get(ctx, at.Token)
 		if errors.Is(err, fleet.ErrNotFound) {
-			return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the token %.40q", id),
+			return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the token %.40q", at.Token),
 				Hint: "List the tokens: fettle token list"}
 		}
 		if err != nil {
@@ -111,7 +138,7 @@ func (a *Accounts) RevokeToken(ctx context.Context, _ access.Principal, id strin
 		t.Withdrawn = a.Now().Unix()
 		text, err := json.Marshal(t)
 		if err == nil {
-			_, err = store.Update(ctx, id, text, e.Rev)
+			_, err = store.Update(ctx, at.Token, text, e.Rev)
 		}
 		if !errors.Is(err, fleet.ErrConflict) {
 			return err

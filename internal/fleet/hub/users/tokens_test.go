@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -22,6 +23,20 @@ func TestTokenForAnotherFleet(t *testing.T) {
 			refused.Hint == "") {
 			t.Errorf("the fleet %q: %v", name, err)
 		}
+	}
+}
+
+// TestNumbersOfTokens: negative numbers and wrong labels in a request for a token are refused.
+func TestNumbersOfTokens(t *testing.T) {
+	for _, r := range []document.TokenRequest{{Uses: -1}, {Expires: -1}, {Labels: map[string]string{"a b": "c"}}} {
+		var refused *api.Refusal
+		if _, err := (&Accounts{}).CreateToken(t.Context(), api.Caller{}, r); !errors.As(err, &refused) ||
+			refused.Status != api.BadRequest || refused.Hint == "" {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if err := checkToken(document.TokenRequest{Labels: map[string]string{"a": "c"}, Uses: 1, Expires: 1}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,7 @@ const SignInPath = "/sign-in"
 
 // CreateWebLogin creates a link that signs a browser in once. Only the answer contains its code. It removes links that
 // have expired, and sessions that have been unusable for a while.
-func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
+func (a *Accounts) CreateWebLogin(ctx context.Context, by api.Caller,
 	r document.WebLoginRequest) (document.WebLogin, error) {
 	name := cmp.Or(r.User, by.Name)
 	if name != by.Name && !by.May(access.Admin) {
@@ -36,7 +36,7 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
 	if err != nil {
 		return document.WebLogin{}, err
 	}
-	code, w := access.NewWebLogin(user, by, a.Now())
+	code, w := access.NewWebLogin(user, by.Principal, a.Now())
 	if len(w.Roles) == 0 {
 		return document.WebLogin{}, &api.Refusal{Status: 403,
 			Why:  fmt.Sprintf("cannot sign in %.60s in a browser: no role has only the rights of this login", name),
@@ -47,7 +47,7 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by access.Principal,
 	if err == nil {
 		_, err = a.Records.Buckets["people"].Update(ctx, access.WebLoginKey(w.ID), text, 0)
 	}
-	return document.WebLogin{User: name, Expires: w.Expires * 1e9,
+	return document.WebLogin{Format: document.WebLoginFormat, User: name, Expires: w.Expires * 1e9,
 		Link: a.URL + SignInPath + "?code=" + url.QueryEscape(code)}, err
 }
 

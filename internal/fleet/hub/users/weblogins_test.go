@@ -16,7 +16,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // browsers are the users of a fleet of two hubs, with a clock and an audit log.
@@ -70,7 +72,8 @@ func (b *browsers) user(name string, locked bool, roles ...access.Role) {
 // code returns the code of a new link of kim.
 func (b *browsers) code() string {
 	b.t.Helper()
-	w, err := b.hubs[0].Accounts.CreateWebLogin(b.t.Context(), access.NewPrincipal("kim", "test", access.Reader),
+	w, err := b.hubs[0].Accounts.CreateWebLogin(b.t.Context(),
+		api.Caller{Principal: access.NewPrincipal("kim", "test", access.Reader)},
 		document.WebLoginRequest{})
 	if err != nil {
 		b.t.Fatal(err)
@@ -145,7 +148,8 @@ func TestOneBrowserUsesALink(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if logins, err := b.hubs[0].Accounts.Logins(t.Context(), "kim"); used != 1 || err != nil || len(logins) != 1 {
+	if logins, err := b.hubs[0].Accounts.Logins(t.Context(), route.UserName{User: "kim"}); used != 1 ||
+		err != nil || len(logins.Logins) != 1 {
 		t.Errorf("%d browsers are signed in, with %v, %v", used, logins, err)
 	}
 }
@@ -231,7 +235,8 @@ func TestWhoCreatesWebLogins(t *testing.T) {
 		{admin, "kim", true}, {admin, "", false}, {admin, "ann", false}, {root, "kim", true}, {root, "", false},
 		{access.NewPrincipal("kim", "test"), "", false}, {session, "", false},
 	} {
-		w, err := b.hubs[0].Accounts.CreateWebLogin(t.Context(), c.by, document.WebLoginRequest{User: c.user})
+		w, err := b.hubs[0].Accounts.CreateWebLogin(t.Context(), api.Caller{Principal: c.by},
+			document.WebLoginRequest{User: c.user})
 		if (err == nil) != c.ok || c.ok && w.User != "kim" {
 			t.Errorf("%s for %q: %+v, %v", c.by, c.user, w, err)
 		}
@@ -245,7 +250,8 @@ func TestWebLoginsAreForgotten(t *testing.T) {
 	if _, _, err := b.hubs[0].SignIn(request(""), b.code()); err != nil {
 		t.Fatal(err)
 	}
-	login, err := b.hubs[0].Accounts.CreateLogin(t.Context(), access.NewPrincipal("root", "socket", access.Admins), "kim",
+	login, err := b.hubs[0].Accounts.CreateLogin(t.Context(),
+		api.Caller{Principal: access.NewPrincipal("root", "socket", access.Admins)}, route.UserName{User: "kim"},
 		document.LoginRequest{Expires: int64(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
@@ -263,8 +269,8 @@ func TestWebLoginsAreForgotten(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Second)
 	b.code()
-	logins, err := b.hubs[0].Accounts.Logins(t.Context(), "kim")
-	if err != nil || len(logins) != 1 || logins[0].ID != login.ID {
+	logins, err := b.hubs[0].Accounts.Logins(t.Context(), route.UserName{User: "kim"})
+	if err != nil || len(logins.Logins) != 1 || logins.Logins[0].ID != login.ID {
 		t.Errorf("%+v, %v", logins, err)
 	}
 }

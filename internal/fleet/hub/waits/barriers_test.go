@@ -84,16 +84,16 @@ func TestAbsentMembers(t *testing.T) {
 		s.set(2, change)
 		w.observed.all = nil
 		all, err := Service{w}.Barriers(t.Context())
-		if err != nil || len(all) != 1 {
+		if err != nil || len(all.Barriers) != 1 {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		got := ""
-		for _, m := range all[0].Members {
+		for _, m := range all.Barriers[0].Members {
 			got += m.Name + " " + string(m.State) + ", "
 		}
-		if want := "db0 arrived, db1 arrived, db2 " + string(state) + ", "; got != want || all[0].Required != 2 ||
-			all[0].Counted != 2 || all[0].Arrived != 2 {
-			t.Errorf("%s, want %s; %+v", got, want, all[0])
+		if want := "db0 arrived, db1 arrived, db2 " + string(state) + ", "; got != want || all.Barriers[0].Required != 2 ||
+			all.Barriers[0].Counted != 2 || all.Barriers[0].Arrived != 2 {
+			t.Errorf("%s, want %s; %+v", got, want, all.Barriers[0])
 		}
 		s.declare(w, schema) // the leading hub counts again
 		s.ask(w, 0, arrive("schema", "r1"), `{"done":true,"generation":1}`)

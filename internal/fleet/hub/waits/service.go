@@ -8,25 +8,33 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/coordination/barrier"
 	"fettle.dev/fettle/internal/fleet/coordination/signal"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Service answers requests of users about barriers and signals. It implements api.Barriers and api.Signals.
+// Service answers requests of users about barriers and signals.
 type Service struct{ Of *Waits }
 
+// HandleRoutes registers the handlers of barriers and signals.
+func (s Service) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Barriers(), s.Barriers)
+	api.HandleGet(t, route.Signals(), s.Signals)
+	api.HandleDone(t, route.SendSignal(), "The signal {signal} is sent.", s.SendSignal)
+	api.HandleDone(t, route.ClearSignal(), "The signal {signal} no longer counts as sent.", s.ClearSignal)
+}
+
 // Barriers returns all barriers, sorted by name.
-func (s Service) Barriers(ctx context.Context) ([]document.Barrier, error) {
-	var out []document.Barrier
+func (s Service) Barriers(ctx context.Context) (document.BarrierPage, error) {
+	out := document.BarrierPage{Format: document.BarrierPageFormat, Barriers: []document.Barrier{}}
 	for _, b := range s.Of.Records.Barriers.Values() {
 		all, err := s.Of.members(ctx, b.State.Definition)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		out = append(out, s.describe(b.State, all))
+		out.Barriers = append(out.Barriers, s.describe(b.State, all))
 	}
 	return out, nil
 }
@@ -59,8 +67,8 @@ func (s Service) describe(b barrier.State, all []member) document.Barrier {
 }
 
 // Signals returns all signals, sorted by name.
-func (s Service) Signals(context.Context) ([]document.Signal, error) {
-	var out []document.Signal
+func (s Service) Signals(context.Context) (document.SignalPage, error) {
+	out := document.SignalPage{Format: document.SignalPageFormat, Signals: []document.Signal{}}
 	for _, f := range s.Of.Records.Signals.Values() {
 		d := document.Signal{Name: f.State.Name, Keep: int64(f.State.Keep), Undeclared: f.State.Undeclared,
 			Senders: append([]string{}, f.State.Senders...), Sent: []document.SentSignal{}}
@@ -73,21 +81,21 @@ func (s Service) Signals(context.Context) ([]document.Signal, error) {
 			}
 			d.Sent = append(d.Sent, sent)
 		}
-		out = append(out, d)
+		out.Signals = append(out.Signals, d)
 	}
 	return out, nil
 }
 
 // SendSignal sends a signal of a user.
-func (s Service) SendSignal(ctx context.Context, by access.Principal, name string, r document.SignalRequest) error {
+func (s Service) SendSignal(ctx context.Context, by api.Caller, at route.SignalName, r document.SignalRequest) error {
 	if err := signal.CheckPayload(r.Payload); err != nil {
 		return &api.Refusal{Status: api.BadRequest, Why: err.Error(), Hint: "Shorten the payload"}
 	}
-	a, err := s.Of.send(ctx, name, signal.Event{Sender: by.Name, User: true, Payload: r.Payload})
+	a, err := s.Of.send(ctx, at.Signal, signal.Event{Sender: by.Name, User: true, Payload: r.Payload})
 	if err == nil && a.Undeclared {
 		err = ErrUnknown
 	}
-	return s.refused(ctx, name, err)
+	return s.refused(ctx, at.Signal, err)
 }
 
 // notFound is the HTTP status of an unknown signal.
@@ -97,13 +105,18 @@ const notFound = 404
 const maxReason = 500
 
 // ClearSignal removes the sent signals of a name.
-func (s Service) ClearSignal(ctx context.Context, by access.Principal, name, why string) error {
-	if len(why) > maxReason {
-		return &api.Refusal{Status: api.BadRequest, Hint: "Shorten the reason",
-			Why: fmt.Sprintf("cannot use a reason of %d bytes: the maximum is %d", len(why), maxReason)}
+func (s Service) ClearSignal(ctx context.Context, by api.Caller, at route.SignalName, r document.ReasonRequest) error {
+	if r.Reason == "" {
+		return &api.Refusal{Status: api.BadRequest, Why: "cannot clear a signal without a reason",
+			Hint: "Add a reason: fettle signal clear SIGNAL --reason WHY"}
 	}
-	_, _, err := s.Of.signals().apply(ctx, s.Of.Now, name, signal.Event{Kind: signal.Clear}, false, order{by.Name, why})
-	return s.refused(ctx, name, err)
+	if len(r.Reason) > maxReason {
+		return &api.Refusal{Status: api.BadRequest, Hint: "Shorten the reason",
+			Why: fmt.Sprintf("cannot use a reason of %d bytes: the maximum is %d", len(r.Reason), maxReason)}
+	}
+	_, _, err := s.Of.signals().apply(ctx, s.Of.Now, at.Signal, signal.Event{Kind: signal.Clear}, false,
+		order{by.Name, r.Reason})
+	return s.refused(ctx, at.Signal, err)
 }
 
 // refused returns the error for a user. Without a majority of the hubs, a missing signal is only unknown.

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/lang/query"
 )
 
@@ -21,7 +22,7 @@ func send(payload string) fleet.WaitRequest {
 func TestSignals(t *testing.T) {
 	s := newSite(t)
 	a, b := s.hub(), s.hub()
-	kim := access.Principal{Name: "kim"}
+	kim := api.Caller{Principal: access.Principal{Name: "kim"}}
 	wait := fleet.WaitRequest{Action: fleet.WaitSignal, Name: "start"}
 	s.ask(a, 1, wait, "cannot find the signal start")
 	s.declare(a, schema)
@@ -36,7 +37,8 @@ func TestSignals(t *testing.T) {
 	s.ask(b, 1, recent, `was not sent`)
 	recent.Age = int64(time.Minute)
 	s.ask(b, 1, recent, `"done":true`)
-	if err := (Service{b}).SendSignal(t.Context(), kim, "start", document.SignalRequest{Payload: "v2"}); err != nil {
+	if err := (Service{b}).SendSignal(t.Context(), kim, route.SignalName{Signal: "start"},
+		document.SignalRequest{Payload: "v2"}); err != nil {
 		t.Error(err)
 	}
 	s.ask(a, 1, wait, `"payload":"v2"`)
@@ -47,7 +49,8 @@ func TestSignals(t *testing.T) {
 	s.ask(a, 1, wait, `was not sent`)
 	s.declare(a, schema)
 	s.ask(a, 0, send("v3"), `"done":true`)
-	if err := (Service{a}).ClearSignal(t.Context(), kim, "start", "it was wrong"); err != nil {
+	if err := (Service{a}).ClearSignal(t.Context(), kim, route.SignalName{Signal: "start"},
+		document.ReasonRequest{Reason: "it was wrong"}); err != nil {
 		t.Error(err)
 	}
 	s.ask(b, 1, wait, `was not sent`)
@@ -67,11 +70,11 @@ func wantSent(s *site, w *Waits, want string) {
 	s.Helper()
 	bustest.Await(s.T, "the list is not "+want, func() bool {
 		all, err := Service{w}.Signals(s.Context())
-		if err != nil || len(all) != 1 {
+		if err != nil || len(all.Signals) != 1 {
 			return false
 		}
 		out := ""
-		for _, x := range all[0].Sent {
+		for _, x := range all.Signals[0].Sent {
 			out += x.Sender + " " + x.Payload + ", "
 		}
 		return out == want
@@ -83,12 +86,16 @@ func TestRefusedUsers(t *testing.T) {
 	s := newSite(t)
 	w := s.hub()
 	s.declare(w, schema)
-	kim, long := access.Principal{Name: "kim"}, strings.Repeat("x", fleet.MaxPayload+1)
+	kim, long := api.Caller{Principal: access.Principal{Name: "kim"}}, strings.Repeat("x", fleet.MaxPayload+1)
 	for status, err := range map[int][]error{
-		404: {Service{w}.SendSignal(t.Context(), kim, "other", document.SignalRequest{}),
-			Service{w}.ClearSignal(t.Context(), kim, "../x", "why")},
-		api.BadRequest: {Service{w}.SendSignal(t.Context(), kim, "start", document.SignalRequest{Payload: long}),
-			Service{w}.ClearSignal(t.Context(), kim, "start", long)},
+		404: {Service{w}.SendSignal(t.Context(), kim, route.SignalName{Signal: "other"},
+			document.SignalRequest{}),
+			Service{w}.ClearSignal(t.Context(), kim, route.SignalName{Signal: "../x"},
+				document.ReasonRequest{Reason: "why"})},
+		api.BadRequest: {Service{w}.SendSignal(t.Context(), kim, route.SignalName{Signal: "start"},
+			document.SignalRequest{Payload: long}),
+			Service{w}.ClearSignal(t.Context(), kim, route.SignalName{Signal: "start"},
+				document.ReasonRequest{Reason: long})},
 	} {
 		for _, err := range err {
 			refused := (*api.Refusal)(nil)

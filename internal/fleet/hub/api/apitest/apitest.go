@@ -24,7 +24,6 @@ import (
 
 	"net/http"
 
-	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
@@ -35,31 +34,16 @@ import (
 // Now returns the constant time of the hub.
 func Now() time.Time { return time.Date(2026, 11, 21, 4, 21, 57, 0, time.UTC) }
 
-// fixed has the operations whose answers are always the same.
-type fixed struct{}
-
 // Hub is a Backend. Its methods are safe for concurrent use.
 type Hub struct {
 	*view.View
-	fixed
 
-	mu        sync.Mutex
-	seq       uint64
-	targets   map[fleet.TargetID]fleet.Target
-	tokens    []document.Token
-	users     []document.User
-	binaries  []document.BinarySetting
-	alone     bool // hub2 is retired
-	jobs      []document.Job
-	cancelled bool // RevokeLogin was called
-	acts      []access.Entry
-	rules     []document.Notification
-	decided   []string // IDs of notices
-	approved  []string // digests of approved alarms
-	repos     []document.Repository
+	mu      sync.Mutex
+	seq     uint64
+	targets map[fleet.TargetID]fleet.Target
+	acts    []access.Entry
 
-	freeze        *document.FleetFreeze // of all targets
-	requestPolicy fleet.RequestPolicy
+	freeze *document.FleetFreeze // of all targets
 	// Open opens executors. If it is nil, every target is offline.
 	Open func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
@@ -81,8 +65,6 @@ func New(dir string) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{View: v, targets: map[fleet.TargetID]fleet.Target{}}
-	h.repos = []document.Repository{{Name: "site", URL: "https://git.example.org/site.git", Branch: "main",
-		Commit: commit('b'), Subject: "Serve more", Read: Now().UnixNano()}}
 	return h, errors.Join(h.fill(context.Background()))
 }
 
@@ -197,15 +179,6 @@ func (h *Hub) Acts() []string {
 	}
 	return out
 }
-
-// Exports returns one value of web1, which no target uses.
-func (h *Hub) Exports(context.Context) (document.Exports, error) {
-	return document.Exports{Exports: []document.Export{{Target: "web1", Module: "modules/web", Output: "address",
-		Value: `"10.0.0.1"`, Since: 1}}, Snapshot: string(exported.Text(nil))}, nil
-}
-
-// Repositories returns the only repository.
-func (h *Hub) Repositories(context.Context) ([]document.Repository, error) { return h.repos, nil }
 
 // Health returns a healthy hub.
 func (h *Hub) Health(context.Context) document.Health {

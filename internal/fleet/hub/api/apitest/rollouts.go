@@ -54,30 +54,3 @@ func (Rollouts) OrderRollout(_ context.Context, c rollout.Command) error {
 	}
 	return fmt.Errorf("%w: %s", rollout.ErrNoRollout, c.Rollout)
 }
-
-// PlanRollouts implements api.Rollouts. The commit changes the module web of web1 and web2.
-func (Rollouts) PlanRollouts(_ context.Context, r document.RolloutPlanRequest) (document.RolloutPlan, error) {
-	return document.RolloutPlan{Format: document.RolloutPlanFormat, Branch: "main",
-		Head: "2222222222bb", Commit: r.Commit, Rollouts: []document.PlannedRollout{{Strategy: "careful",
-			Cause: "commit " + r.Commit, Parts: []string{"modules/web"}, WorstCase: 1, OnBreach: "rollback",
-			Waves: []document.PlannedWave{{Name: "first", Targets: []string{"web1"}, MaxUnavailable: 1},
-				{Name: "rest", Targets: []string{"web2"}, MaxUnavailable: 1}},
-			Supersedes: []document.PlannedSuperseded{{Rollout: "r2", Targets: 2, Ends: true}}}},
-		AtOnce: []document.PlannedTargets{}, Waiting: []document.PlannedTargets{}, Needs: []document.PlannedNeed{}}, nil
-}
-
-// Differences are the differences of each commit: it changes a file of web1 and web2, and the hub cannot compile db1.
-type Differences struct{}
-
-// CommitDifferences implements api.Differences.
-func (Differences) CommitDifferences(ctx context.Context, name string) (d document.CommitDifferences, err error) {
-	d.Plan, err = Rollouts{}.PlanRollouts(ctx, document.RolloutPlanRequest{Commit: name})
-	d.Name, d.Commit, d.Subject, d.Targets, d.Unchanged = name, name, "web: use the new certificate", 4, 1
-	d.Groups = []document.DifferenceGroup{{Count: 2, Targets: []string{"web1", "web2"},
-		Lines: []document.DifferenceLine{{Text: "-MKDIR /srv/old", Source: "modules/web/module.hcl:2"},
-			{Text: "+MKDIR /srv/new", Source: "modules/web/module.hcl:2"}}}}
-	d.Failed = []document.TargetsWithReason{{Reason: "Fact is missing", Count: 1, Targets: []string{"db1"}}}
-	d.NotCompared, d.Tests = []document.TargetsWithReason{}, document.TestResults{Total: 1, Passed: 1,
-		Failed: []document.FailedTest{}}
-	return d, err
-}
