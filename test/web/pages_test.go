@@ -3,6 +3,7 @@ package web
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -117,4 +118,21 @@ func TestVeryManyTargetsInABrowser(t *testing.T) {
 	b.until("the selection", "document.querySelector('[name=select]').value === 'label:site=site0'")
 	b.quiet()
 	b.pictures(map[string]string{"fleetlarge": "/?by=site"})
+}
+
+// TestAgeOfAPage: an open page shows when it was last read, also if nothing changed. Other pages show when they were
+// loaded.
+func TestAgeOfAPage(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Large{N: 3}), func() time.Time { return time.Unix(1e9, 0) })
+	const read = "Date.parse(document.querySelector('#age time').dateTime)"
+	b.visit("/")
+	b.until("the time of the read", "Math.abs(Date.now() - "+read+") < 60000")
+	first := eval[float64](b, read)
+	b.until("the next read", fmt.Sprintf("%s > %f", read, first))
+	b.accessible("the page with its age")
+	b.quiet()
+	b.visit("/nothing")
+	if text := eval[string](b, "document.getElementById('age').innerText"); text != "As of 01:46:40 UTC" {
+		t.Errorf("a page that does not update itself: %q", text)
+	}
 }

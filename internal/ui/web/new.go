@@ -5,11 +5,13 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"fettle.dev/fettle/internal/ui/web/versions"
 )
 
 // New returns a Site.
 func New(c Config) *Site {
-	s := &Site{Config: c, mux: http.NewServeMux(), runs: &hostRuns{}, shared: newSharedPages()}
+	s := &Site{Config: c, mux: http.NewServeMux(), runs: &hostRuns{}, shared: versions.NewShared()}
 	s.Refresh = cmp.Or(s.Refresh, 3*time.Second)
 	if s.Now == nil {
 		s.Now = time.Now

@@ -109,3 +109,13 @@ func commandOf(words ...string) string {
 }
 
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })
+
+// shareKey identifies visits that share a rendering: the users have the same rights. The main part of a page
+// depends on the name of a user only if the user can approve.
+func shareKey(v *visit) string {
+	name := ""
+	if v.May(access.Approve) {
+		name = v.user.Name
+	}
+	return strings.Join(append([]string{name, v.URL.RequestURI()}, slices.Sorted(slices.Values(v.user.Rights))...), " ")
+}

@@ -38,7 +38,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 // serve answers with a whole page.
 func (s *Site) serve(w http.ResponseWriter, r *http.Request, f pageFunc) {
 	v, p, status := s.read(r, f)
-	s.shared.forget(shareKey(v))
+	s.shared.Forget(shareKey(v))
 	if status == http.StatusUnauthorized && s.Unauthenticated != nil {
 		s.Unauthenticated(w, r)
 		return

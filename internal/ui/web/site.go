@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/ui/web/versions"
 )
 
 // Config contains what a Site needs. Client must be set.
@@ -33,7 +34,7 @@ type Site struct {
 	mux     *http.ServeMux
 	pages   map[string]pageFunc // that update themselves, by their pattern
 	handler http.Handler
-	shared  *sharedPages
+	shared  *versions.Shared
 	asks    asks
 	runs    *hostRuns
 }

@@ -49,10 +49,9 @@ func (v *viewers) follow(ctx context.Context, hub, address, secret string) {
 	in.Buffer(nil, 16<<20)
 	for first := true; in.Scan(); {
 		switch {
-		case strings.HasPrefix(in.Text(), ":"):
+		case strings.HasPrefix(in.Text(), ":"), strings.HasPrefix(in.Text(), "event: read"):
 			v.looks.Add(1)
 		case strings.HasPrefix(in.Text(), "event: page"):
-			v.looks.Add(1)
 			if v.versions.Add(1); first {
 				v.open.Add(1)
 				first = false

@@ -32,6 +32,16 @@
     if (wait > 0) { timer = setTimeout(settle, wait); return; }
     update(next);
     next = null;
+    date();
+  }
+
+  // The age of the page that is shown: the hub reads a page again after seconds, depending on its load.
+  let read = null;
+  function date() {
+    const time = document.querySelector("#age time"), now = new Date(read);
+    if (!time || read === null) return;
+    time.dateTime = now.toISOString();
+    time.textContent = now.toISOString().slice(11, 19) + " UTC";
   }
   for (const kind of ["pointermove", "pointerdown"]) {
     document.addEventListener(kind, (event) => {
@@ -46,6 +56,7 @@
     source = new EventSource("/live?at=" + encodeURIComponent(document.body.dataset.path));
     source.addEventListener("open", () => say("This page updates itself."));
     source.addEventListener("page", (event) => { next = JSON.parse(event.data); settle(); });
+    source.addEventListener("read", (event) => { read = Date.now() - Number(event.data); if (next === null) date(); });
     source.addEventListener("error", () => say("The connection is lost. The page shows the last known state."));
   }
   document.addEventListener("visibilitychange", () => {

@@ -1,24 +1,20 @@
-package web
+package versions
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // TestSharedPages: a page is rendered again only after 20 times the duration of its last rendering. A further page that
-// is as slow makes it 24 times.
+// is as slow makes it 40 times.
 func TestSharedPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, rendered := newSharedPages(), 0
+		p, rendered := NewShared(), 0
 		read := func(key string) string {
 			t.Helper()
-			text, _, err := p.read(key, func() ([]byte, error) {
+			text, _, err := p.Read(key, func() ([]byte, error) {
 				rendered++
 				time.Sleep(100 * time.Millisecond)
 				return fmt.Append(nil, rendered), nil
@@ -26,7 +22,7 @@ func TestSharedPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(text)
+			return textOf(t, text)
 		}
 		for _, step := range []struct {
 			wait      time.Duration
@@ -34,7 +30,7 @@ func TestSharedPages(t *testing.T) {
 		}{
 			{0, "ann /", "1"}, {0, "ann /", "1"}, {0, "joe /", "2"}, {1799 * time.Millisecond, "ann /", "1"},
 			{101 * time.Millisecond, "ann /", "3"}, {0, "ann /", "3"}, {0, "joe /", "2"},
-			{400 * time.Millisecond, "joe /", "4"},
+			{1900 * time.Millisecond, "joe /", "4"},
 		} {
 			time.Sleep(step.wait)
 			if got := read(step.key); got != step.want {
@@ -48,11 +44,11 @@ func TestSharedPages(t *testing.T) {
 // that are closed no longer count.
 func TestManySharedPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newSharedPages()
+		p := NewShared()
 		const took, during = 10 * time.Millisecond, 5 * time.Minute
 		busy, rendered := time.Duration(0), 0
 		rest := func(page int) time.Duration {
-			_, rest, err := p.read(fmt.Sprint("page ", page), func() ([]byte, error) {
+			_, rest, err := p.Read(fmt.Sprint("page ", page), func() ([]byte, error) {
 				time.Sleep(took)
 				rendered++
 				busy += took
@@ -78,30 +74,11 @@ func TestManySharedPages(t *testing.T) {
 	})
 }
 
-// TestShareKey: two users share the renderings of a page if they have the same rights and none of them can approve.
-func TestShareKey(t *testing.T) {
-	key := func(name, path string, rights ...string) string {
-		return shareKey(&visit{Request: httptest.NewRequest(http.MethodGet, path, nil),
-			user: document.CurrentUser{Name: name, Rights: rights}})
-	}
-	if key("ann", "/", "read") != key("joe", "/", "read") {
-		t.Error("readers do not share a page")
-	}
-	seen := map[string]bool{}
-	for _, k := range []string{key("ann", "/", "read"), key("ann", "/?by=env", "read"), key("ann", "/", "operate", "read"),
-		key("ann", "/", "approve", "read"), key("joe", "/", "approve", "read")} {
-		if seen[k] {
-			t.Errorf("visits that differ share %q", k)
-		}
-		seen[k] = true
-	}
-}
-
 // TestForgottenPage: after a user has loaded a page, the page is rendered again at once, and is not an older version.
 func TestForgottenPage(t *testing.T) {
-	p, rendered := newSharedPages(), 0
+	p, rendered := NewShared(), 0
 	read := func() string {
-		text, _, err := p.read("ann /", func() ([]byte, error) {
+		text, _, err := p.Read("ann /", func() ([]byte, error) {
 			rendered++
 			time.Sleep(10 * time.Millisecond)
 			return fmt.Append(nil, rendered), nil
@@ -109,12 +86,12 @@ func TestForgottenPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(text)
+		return textOf(t, text)
 	}
 	if first, again := read(), read(); first != "1" || again != "1" {
 		t.Errorf("%s, %s", first, again)
 	}
-	p.forget("ann /")
+	p.Forget("ann /")
 	if got := read(); got != "2" {
 		t.Errorf("the page is version %s", got)
 	}
