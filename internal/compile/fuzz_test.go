@@ -31,6 +31,8 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Add([]byte(actionModule))
 	f.Add([]byte(secretAction + rolling))
+	f.Add([]byte("target \"a\" {}\ncluster \"c\" {\n  targets = [\"*\"]\n  check \"d\" { tcp = \"a:1\" }\n" +
+		"  task \"e\" {\n    command  = [\"b\"]\n    after    = [check.d]\n    triggers = [1, { x = true }]\n  }\n}\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		in := compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": string(src), "t/a.tmpl": "${x}",
 			"files/a": "b"})}
@@ -67,6 +69,10 @@ func runs(t *testing.T, in compile.Input) {
 		}
 	}
 	const typed = "7731"
+	scopes, ds := r.Scopes()
+	if err := scopes.Valid(); err != nil {
+		t.Fatalf("the scopes of %v: %v", ds, err)
+	}
 	given := func(params []query.Param) map[string]string {
 		out := map[string]string{}
 		for _, p := range params {

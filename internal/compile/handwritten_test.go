@@ -47,7 +47,7 @@ func TestHandWritten(t *testing.T) {
 	}
 }
 
-// inventory returns the description of the targets and strategies, without places.
+// inventory returns the description of the targets, strategies and scopes, without places.
 func inventory(t *testing.T, tree repo.Tree) string {
 	t.Helper()
 	list, ds := compile.Targets(tree)
@@ -77,7 +77,18 @@ func inventory(t *testing.T, tree repo.Tree) string {
 	if ds.HasErrors() {
 		t.Fatal(shown(ds))
 	}
-	text, err := json.MarshalIndent([]any{list, uses, strategies}, "", " ")
+	scopes, ds := compile.Scopes(tree)
+	if ds.HasErrors() {
+		t.Fatal(shown(ds))
+	}
+	for i := range scopes.Scopes {
+		s := &scopes.Scopes[i]
+		s.Source = ""
+		for j := range s.Checks {
+			s.Checks[j].Source = ""
+		}
+	}
+	text, err := json.MarshalIndent([]any{list, uses, strategies, scopes}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
 )
 
 const searchCluster = `target "s1" { labels = { role = "search" } }
@@ -87,6 +89,15 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestGeneratedMembers: a target of a block with for_each can be a member.
+func TestGeneratedMembers(t *testing.T) {
+	all, ds := Scopes(scopeTree("target \"s\" {\n  for_each = { a = 1, b = 2 }\n  name     = \"s-${each.key}\"\n" +
+		"  labels   = { rack = each.key }\n}\ncluster \"a\" { labels = { rack = \"b\" } }\n"))
+	if ds.Err() != nil || len(all.Scopes) != 1 || !slices.Equal(all.Scopes[0].Targets, []string{"s-b"}) {
+		t.Errorf("%+v, %v", all.Scopes, ds.Err())
+	}
+}
+
 // TestTaskDigest: the digest depends on the content of the task, and on nothing else.
 func TestTaskDigest(t *testing.T) {
 	digest := func(old, new string) string {
@@ -124,7 +135,10 @@ func TestScopeErrors(t *testing.T) {
 		{"scope_kind \"rack\" {}\nscope \"a\" {\n  kind = \"rck\"\n  targets = [\"*\"]\n}", `Did you mean "rack"?`},
 		{"scope_kind \"cluster\" { enabled = false }\ncluster \"a\" { targets = [\"*\"] }", "no enabled kind"},
 		{"cluster \"a\" { targets = [\"*\"] }\ncluster \"a\" { targets = [\"*\"] }", "declared twice"},
-		{"cluster \"a\" { scopes = [\"cluster/b\"] }\ncluster \"b\" { scopes = [\"cluster/a\"] }", "Cycle of scopes"},
+		{"cluster \"a\" { scopes = [\"cluster/b\"] }\ncluster \"b\" { scopes = [\"cluster/a\"] }", "Cyclic scopes"},
+		{"cluster \"a\" { scopes = [\"cluster/b\"] }\ncluster \"b\" { scopes = [\"cluster/c\"] }\n" +
+			`cluster "c" { scopes = ["cluster/b"] }`, "cluster/b → cluster/c → cluster/b."},
+		{`cluster "a" { scopes = ["cluster/a"] }`, "1:9: error: Cyclic scopes"},
 		{`cluster "a" { scopes = ["cluster/x"] }`, "Unknown scope"},
 		{"cluster \"a\" {\n  targets = [\"*\"]\n  scopes = [\"cluster/x\"]\n}", "Two sorts of members"},
 		{"scope_kind \"r\" { overlap = false }\ntarget \"t\" {}\nscope \"a\" {\n  kind = \"r\"\n  targets = [\"t\"]\n}\n" +
@@ -139,7 +153,23 @@ func TestScopeErrors(t *testing.T) {
 		{member(`task "t" { command = "true" }`), "list of words"},
 		{member("task \"t\" {\n  command = [\"a\"]\n  after = [check.x]\n}"), "Unknown condition"},
 		{member("task \"t\" {\n  command = [\"a\"]\n  after = [service.x]\n}"), "Bad reference"},
-		{member("task \"t\" {\n  command = [\"a\"]\n  after = [task.t]\n}"), "Cycle of tasks"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [check.x]\n}"), "5:12: error: Unknown condition"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [task.t]\n}"), "Cyclic tasks"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  after = [task.u]\n}\ntask \"u\" {\n  command = [\"a\"]\n" +
+			"  after = [task.t]\n}"), "task.t → task.u → task.t."},
+		{member("check \"c\" { http = \"search:9200\" }"), "Bad condition"},
+		{member("check \"c\" { http = \"http://a:b@search/\" }"), "contains a name or password"},
+		{member("check \"c\" { tcp = \"search\" }"), "Bad condition"},
+		{member("check \"c\" { exec = \"a 'b\" }"), "Bad condition"},
+		{member("check \"c\" { file = \"a\" }"), "Bad condition"},
+		{member("check \"c\" {\n  unit = \"a\"\n  contains = \"b\"\n}"), "Bad condition"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  verify { http = \"x\" }\n}"), "Bad condition"},
+		{member("task \"t\" {\n  command = [\"a\"]\n  verify { unit = \"x\" }\n  verify { unit = \"y\" }\n}"),
+			"one verify block"},
+		{member("check \"c\" { http = target.name }"), "Variables not allowed"},
+		{member("check \"a\" { unit = \"a\" }\n  check \"a\" { unit = \"a\" }"), "Block declared twice"},
+		{`task "t" { command = ["a"] }`, "Task outside of a scope"},
+		{`verify { unit = "a" }`, "Task outside of a scope"},
 		{member("task \"t\" {\n  command = [\"a\"]\n  on_unknown = \"verify\"\n}"), "Nothing to verify"},
 		{member("task \"t\" {\n  command = [\"a\"]\n  input = secret(\"x\")\n}"), "cannot contain a secret"},
 		{"scope_kind \"r\" {}\nscope \"a\" {\n  kind = \"r\"\n" +
@@ -149,6 +179,51 @@ func TestScopeErrors(t *testing.T) {
 		all, ds := Scopes(repo.MapTree(map[string]string{"fettle.hcl": c.hcl + "\n"}))
 		if err := ds.Err(); err == nil || !strings.Contains(err.Error(), c.want) || len(all.Scopes) > 0 {
 			t.Errorf("%s\ngives %v, want %q", c.hcl, err, c.want)
+		}
+	}
+}
+
+// TestScopesReadFiles: values of scopes can contain files of the top, but neither secrets, in a template for example,
+// nor files of modules, which are not on all targets.
+func TestScopesReadFiles(t *testing.T) {
+	for value, want := range map[string]string{
+		`file("a.json")`:                          "",
+		`templatefile("plain.tmpl", { x = 1 })`:   "",
+		`join(" ", fileset(".", "**"))`:           "",
+		`templatefile("secret.tmpl", {})`:         "cannot contain a secret",
+		`file("modules/web/a")`:                   "cannot read files of modules",
+		`file("./modules/../modules/web/a")`:      "cannot read files of modules",
+		`join(" ", fileset("modules/web", "**"))`: "cannot read files of modules",
+		`file("binary")`:                          "is not UTF-8 text",
+		`file("missing")`:                         "missing",
+	} {
+		tree := repo.MapTree(map[string]string{
+			"fettle.hcl": "target \"t\" {}\n" + member("task \"t\" {\n  command = [\"a\"]\n  input = "+value+"\n}"),
+			"a.json":     "{}", "plain.tmpl": "${x}", "secret.tmpl": `${secret("x")}`, "binary": "\xff",
+			"modules/web/a": "a", secret.PathOf("x"): "x"})
+		all, ds := Scopes(tree)
+		if got := ds.Err(); (got == nil) != (want == "") || got != nil && !strings.Contains(got.Error(), want) {
+			t.Errorf("%s gives %v, want %q", value, got, want)
+		}
+		if want == "" && strings.Contains(all.Scopes[0].Tasks[0].Input, "modules/") {
+			t.Errorf("%s gives %q", value, all.Scopes[0].Tasks[0].Input)
+		}
+		if _, ds := Compile(Input{Tree: tree, Target: "t"}); (ds.Err() == nil) != (want == "") {
+			t.Errorf("%s: the list has the errors %v", value, ds.Err())
+		}
+	}
+}
+
+func TestInputsAreLimited(t *testing.T) {
+	var text strings.Builder
+	for i := range 9 {
+		text.WriteString(strings.Replace(member("task \"t\" {\n  command = [\"a\"]\n  input = file(\"x\")\n}"), "\"a\"",
+			fmt.Sprintf("\"a%d\"", i), 1) + "\n")
+	}
+	for size, want := range map[int]string{900 << 10: "", 1 << 20: "8388608 bytes", 1<<20 + 1: "1048576 bytes"} {
+		_, ds := Scopes(repo.MapTree(map[string]string{"fettle.hcl": text.String(), "x": strings.Repeat("a", size)}))
+		if got := ds.Err(); (got == nil) != (want == "") || got != nil && !strings.Contains(got.Error(), want) {
+			t.Errorf("%d bytes give %v, want %q", size, got, want)
 		}
 	}
 }

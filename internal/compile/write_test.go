@@ -47,7 +47,7 @@ func b2i(b bool) int {
 // holdsBlocks tells which blocks are written as lists.
 func holdsBlocks(name string) bool {
 	return name == "target" || name == "role" || name == "target_group" || name == "define" || name == "block" ||
-		name == "variable" || name == "rollout"
+		name == "variable" || name == "rollout" || name == "cluster" || name == "scope" || name == "task"
 }
 
 func (w *jsonWriter) member(in string, e entry) {

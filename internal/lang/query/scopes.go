@@ -17,30 +17,37 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	for _, t := range p.Targets {
 		labels[t.Name] = TargetLabels(p, r, t)
 	}
-	selected := func(s *source.Selector) (out []string) {
-		for _, target := range syntax.SortedNames(labels) {
-			if s != nil && s.Matches(target, labels[target]) {
+	names := syntax.SortedNames(labels)
+	selected := func(s *source.Selector, what string, at diag.Range) (out []string) {
+		if s == nil {
+			return nil
+		}
+		for _, target := range names {
+			if s.Matches(target, labels[target]) {
 				out = append(out, target)
 			}
+		}
+		if len(out) > source.MaxMembers {
+			r.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(out),
+				source.MaxMembers)
 		}
 		return out
 	}
 	out.Kinds = scopeKinds(p)
 	for _, s := range p.Scopes {
-		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description, Targets: selected(s.Members),
+		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description,
+			Targets:    selected(s.Members, "scope "+s.ID(), s.Range),
 			MinMembers: s.MinMembers, Tasks: s.Tasks, Source: placeOf(s.Range)}
 		for _, m := range s.Scopes {
 			x.Scopes = append(x.Scopes, m.ID)
 		}
 		slices.Sort(x.Scopes)
+		x.Scopes = slices.Compact(x.Scopes)
 		for _, c := range s.Checks {
-			x.Checks = append(x.Checks, ScopeCheck{Name: c.Name, Probe: c.Probe, From: selected(c.From), Quorum: c.Quorum,
-				Every: c.Every, Timeout: c.Timeout, FailAfter: c.FailAfter, Digest: c.Digest, Source: placeOf(c.Range),
-				Outside: c.From != nil})
-		}
-		if len(x.Targets) > source.MaxMembers {
-			r.Errorf(s.Range, "Too many targets", "The scope %s selects %d targets. The maximum is %d.", s.ID(),
-				len(x.Targets), source.MaxMembers)
+			x.Checks = append(x.Checks, ScopeCheck{Name: c.Name, Probe: c.Probe,
+				From:   selected(c.From, "check "+c.Name+" of "+s.ID(), c.Range),
+				Quorum: c.Quorum, Every: c.Every, Timeout: c.Timeout, FailAfter: c.FailAfter, Digest: c.Digest,
+				Source: placeOf(c.Range), Outside: c.From != nil})
 		}
 		out.Scopes = append(out.Scopes, x)
 	}
@@ -81,6 +88,11 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 	for _, s := range all.Scopes {
 		ids, members[s.ID()] = append(ids, s.ID()), s.Scopes
 	}
+	if c := source.Cycle(members, ids); c != nil {
+		r.Errorf(p.Scopes[slices.Index(ids, c[0])].Range, "Cyclic scopes",
+			"Each of these scopes has the next one as a member: %s. Remove one of them from the scopes of another.",
+			strings.Join(c, " → "))
+	}
 	owner := map[string]string{} // by kind and target
 	for i, s := range p.Scopes {
 		if !slices.Contains(kinds, s.Kind) {
@@ -93,9 +105,6 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 				r.Errorf(m.Range, "Unknown scope", "The repository does not declare the scope %q.%s", m.ID,
 					syntax.Near(m.ID, ids))
 			}
-		}
-		if source.Reaches(members, s.ID()) {
-			r.Errorf(s.Range, "Cycle of scopes", "The scope %s is a member of itself. Remove it from scopes.", s.ID())
 		}
 		for _, target := range all.Scopes[i].Targets {
 			other, twice := owner[s.Kind+" "+target]
@@ -112,32 +121,75 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 // Valid reports an error in Scopes that another process made.
 func (s Scopes) Valid() error {
 	if len(s.Scopes) > source.MaxScopes || len(s.Kinds) > source.MaxScopeKinds+1 {
-		return fmt.Errorf("%d scopes are too many", len(s.Scopes))
+		return fmt.Errorf("%d scopes of %d kinds are too many", len(s.Scopes), len(s.Kinds))
 	}
-	seen := map[string]bool{}
+	kinds, members := map[string]bool{}, map[string][]string{}
+	for _, k := range s.Kinds {
+		if !source.ValidWait(k.Name, nil) || kinds[k.Name] || !slices.Contains(source.EmptyVerdicts(), k.Empty) {
+			return fmt.Errorf("the kind of scope %.80q is not valid", k.Name)
+		}
+		kinds[k.Name] = true
+	}
+	var ids []string
 	for _, x := range s.Scopes {
-		if !source.ValidWait(x.Name, x.Targets) || !source.ValidWait(x.Kind, nil) || seen[x.ID()] ||
-			len(x.Checks) > source.MaxParts || len(x.Tasks) > source.MaxParts {
+		if _, twice := members[x.ID()]; twice || !kinds[x.Kind] {
 			return fmt.Errorf("the scope %.80q is not valid", x.ID())
 		}
-		seen[x.ID()] = true
-		names := map[string]bool{}
-		for _, c := range x.Checks {
-			if !source.ValidWait(c.Name, c.From) || names["check "+c.Name] || !source.ValidQuorum(c.Quorum) ||
-				c.Every < 1 || c.Timeout < 1 || c.FailAfter < 0 {
-				return fmt.Errorf("the check %.80q of %s is not valid", c.Name, x.ID())
-			}
-			names["check "+c.Name] = true
+		if err := x.valid(); err != nil {
+			return err
 		}
-		for _, t := range x.Tasks {
-			if !source.ValidWait(t.Name, nil) || names["task "+t.Name] || len(t.Command) == 0 || t.Timeout < 1 ||
-				t.RetryAfter < 0 || t.Retries < 0 || !slices.Contains(source.UnknownEffects(), t.OnUnknown) {
-				return fmt.Errorf("the task %.80q of %s is not valid", t.Name, x.ID())
+		ids, members[x.ID()] = append(ids, x.ID()), x.Scopes
+	}
+	for _, x := range s.Scopes {
+		for _, m := range x.Scopes {
+			if _, known := members[m]; !known {
+				return fmt.Errorf("the member %.80q of the scope %.80q does not exist", m, x.ID())
 			}
-			names["task "+t.Name] = true
 		}
 	}
+	if c := source.Cycle(members, ids); c != nil {
+		return fmt.Errorf("the scope %.80q is a member of itself", c[0])
+	}
 	return nil
+}
+
+// valid reports an error in one scope.
+func (s Scope) valid() error {
+	if !source.ValidWait(s.Name, s.Targets) || len(s.Scopes) > source.MaxScopes || !slices.IsSorted(s.Scopes) ||
+		len(s.Targets) > 0 && len(s.Scopes) > 0 || s.MinMembers < 0 || s.MinMembers > source.MaxMembers ||
+		len(s.Checks) > source.MaxParts || len(s.Tasks) > source.MaxParts {
+		return fmt.Errorf("the scope %.80q is not valid", s.ID())
+	}
+	parts, after := map[string]bool{}, map[string][]string{}
+	for _, c := range s.Checks {
+		if parts["check."+c.Name] || !c.valid() {
+			return fmt.Errorf("the check %.80q of %s is not valid", c.Name, s.ID())
+		}
+		parts["check."+c.Name] = true
+	}
+	var names []string
+	for _, t := range s.Tasks {
+		name := "task." + t.Name
+		if parts[name] || t.Valid() != nil {
+			return fmt.Errorf("the task %.80q of %s is not valid", t.Name, s.ID())
+		}
+		parts[name] = true
+		names, after[name] = append(names, name), t.After
+	}
+	for _, t := range s.Tasks {
+		if slices.ContainsFunc(t.After, func(ref string) bool { return !parts[ref] }) {
+			return fmt.Errorf("the task %.80q of %s is after an unknown part", t.Name, s.ID())
+		}
+	}
+	if source.Cycle(after, names) != nil {
+		return fmt.Errorf("a task of %s is after itself", s.ID())
+	}
+	return nil
+}
+
+func (c ScopeCheck) valid() bool {
+	return source.ValidWait(c.Name, c.From) && (c.Outside || len(c.From) == 0) && source.ValidQuorum(c.Quorum) &&
+		source.ValidTimes(c.Every, c.Timeout, c.FailAfter) && c.Probe.Valid() == nil && c.Digest == source.DigestOf(c.Probe)
 }
 
 // OwnCheck is a check that one target tests.

@@ -148,6 +148,10 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "test":
 		return "Test among states",
 			"Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
+	case "task", "verify":
+		return "Task outside of a scope",
+			`A task belongs to a scope: cluster "search" { task "templates" { command = […] } }. ` +
+				"For work on each target, declare an exec."
 	case "exported":
 		if ps.in != nil || ps.top {
 			return "Exported block outside of a module",

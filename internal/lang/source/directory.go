@@ -23,6 +23,10 @@ func (f *Directory) within(p string) (string, error) {
 	if c == ".." || strings.HasPrefix(c, "../") {
 		return "", fmt.Errorf("cannot open %q: the path leaves the module's directory, %s", p, f.Name())
 	}
+	if f.isVisible() && (c == "modules" || strings.HasPrefix(c, "modules/")) {
+		return "", fmt.Errorf("cannot open %q: a scope cannot read files of modules, because only targets with the module "+
+			"have them; move the file out of modules/", p)
+	}
 	full := path.Join(f.Path, c)
 	f.note(full)
 	return full, nil
@@ -30,7 +34,7 @@ func (f *Directory) within(p string) (string, error) {
 
 // Use records that a file of the repository took part.
 func (f *Directory) Use(full string) {
-	if !f.builtin {
+	if !f.builtin && !f.isVisible() {
 		f.prog.Record.used[full] = true
 	}
 }
@@ -83,10 +87,12 @@ func (f *Directory) ReadDir(p string) ([]repo.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]repo.Entry, len(list))
-	for i, e := range list {
+	out := make([]repo.Entry, 0, len(list))
+	for _, e := range list {
 		e.Path = f.relative(e.Path)
-		out[i] = e
+		if !f.isVisible() || e.Path != "modules" {
+			out = append(out, e)
+		}
 	}
 	return out, nil
 }
@@ -129,6 +135,18 @@ func (f *Directory) Whole(p string) (repo.Tree, string) {
 	}
 	return f.tree, full
 }
+
+// asVisible returns a view for values that hubs and all targets read. It has no secrets and no files of
+// modules, and its reads are not an input of a list.
+func (f *Directory) asVisible() *Directory {
+	if f.visible == nil {
+		v := &Directory{tree: f.tree, Path: f.Path, prog: f.prog, builtin: f.builtin, Unseen: true}
+		v.visible, f.visible = v, v
+	}
+	return f.visible
+}
+
+func (f *Directory) isVisible() bool { return f.visible == f }
 
 func (p *Program) newDirectory(tree repo.Tree, dir string) *Directory {
 	return &Directory{tree: tree, Path: dir, prog: p, Lookups: map[string]*CachedLookup{}}

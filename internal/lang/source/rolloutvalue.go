@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/duration"
@@ -85,20 +83,7 @@ func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool)
 type scopeBlock struct{ rolloutBlock }
 
 // context evaluates values of scopes. Functions read files of the top of the repository.
-func (x scopeBlock) context() *hcl.EvalContext {
-	ctx := x.prog.Functions(x.body.Directory).NewChild()
-	ctx.Functions = map[string]function.Function{"secret": functionError(
-		"a scope cannot contain a secret, because hubs and users with the right read can see it; let the command " +
-			"read a file")}
-	return ctx
-}
-
-// functionError returns a function that always fails.
-func functionError(why string) function.Function {
-	return function.New(&function.Spec{VarParam: &function.Parameter{Type: cty.DynamicPseudoType},
-		Type: func([]cty.Value) (cty.Type, error) { return cty.String, fmt.Errorf("%s", why) },
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.NilVal, fmt.Errorf("%s", why) }})
-}
+func (x scopeBlock) context() *hcl.EvalContext { return x.prog.Functions(x.body.Directory.asVisible()) }
 
 // textIn returns a text, "" without the attribute.
 func (x scopeBlock) textIn(a *hclsyntax.Attribute) string {
@@ -154,19 +139,29 @@ func (x scopeBlock) between(a *hclsyntax.Attribute, absent string, least, most i
 	return n
 }
 
-// Reaches reports whether a node of a graph reaches itself.
-func Reaches(edges map[string][]string, from string) bool {
-	seen, todo := map[string]bool{}, slices.Clone(edges[from])
-	for len(todo) > 0 {
-		at := todo[0]
-		todo = todo[1:]
-		if at == from {
+// Cycle returns a cycle of a graph: a path whose last node is its first. It is nil if there is none.
+func Cycle(edges map[string][]string, nodes []string) (cycle []string) {
+	const open, done = 1, 2
+	state := map[string]int{}
+	var path []string
+	var walk func(node string) bool
+	walk = func(node string) bool {
+		switch state[node] {
+		case done:
+			return false
+		case open:
+			cycle = append(slices.Clone(path[slices.Index(path, node):]), node)
 			return true
 		}
-		if !seen[at] {
-			seen[at] = true
-			todo = append(todo, edges[at]...)
+		state[node], path = open, append(path, node)
+		if slices.ContainsFunc(edges[node], walk) {
+			return true
 		}
+		state[node], path = done, path[:len(path)-1]
+		return false
 	}
-	return false
+	if slices.ContainsFunc(nodes, walk) {
+		return cycle
+	}
+	return nil
 }

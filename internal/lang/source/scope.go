@@ -60,7 +60,8 @@ func (x scopeBlock) scope(b *hclsyntax.Block, name string, r diag.Range) {
 	}
 	x.only(b, known, []string{"check", "task"})
 	at := b.Body.Attributes
-	s := &Scope{Kind: ClusterKind, Name: name, Range: r, Description: x.textIn(at["description"])}
+	s := &Scope{Kind: ClusterKind, Name: name, Range: r, Description: x.textIn(at["description"]),
+		afters: map[string]diag.Range{}}
 	if b.Type == "scope" {
 		if s.Kind = x.textIn(at["kind"]); at["kind"] == nil {
 			x.Errorf(r, "Scope without a kind", `Set kind, the name of a scope_kind block: kind = "rack".`)
@@ -116,6 +117,9 @@ func (x scopeBlock) members(at hclsyntax.Attributes, s *Scope) {
 			if v, ok := x.prog.Early(&x.Reports, e.(hclsyntax.Expression), cty.String); ok {
 				s.Scopes = append(s.Scopes, ScopeMember{ID: v.AsString(), Range: syntax.RangeOf(e.Range())})
 			}
+		}
+		if len(s.Scopes) > MaxScopes {
+			x.Errorf(s.Range, "Too many scopes", "A scope can have %d scopes as members.", MaxScopes)
 		}
 	default:
 		x.Errorf(s.Range, "Scope without members",

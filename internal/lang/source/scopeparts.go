@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -15,6 +18,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Limits of checks and tasks of scopes. Times are in seconds.
@@ -25,6 +29,7 @@ const (
 	maxTaskTime    = 24 * 3600
 	maxRetries     = 100
 	maxTaskInput   = 1 << 20 // bytes
+	maxInputs      = 8 << 20 // bytes of the inputs of all tasks
 	maxTaskCommand = 64 << 10
 	maxProbeText   = 4 << 10
 )
@@ -32,8 +37,8 @@ const (
 // UnknownEffects are the values of on_unknown. The first is the default for a task with a verify block.
 func UnknownEffects() []string { return []string{"verify", "ask", "retry"} }
 
-// digestOf returns the digest of the content of a check or a task.
-func digestOf(content any) string {
+// DigestOf returns the digest of the content of a check or a task.
+func DigestOf(content any) string {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return "" // all contents are texts
@@ -49,7 +54,7 @@ func probeAttributes() []string {
 
 // probe reads a condition.
 func (x scopeBlock) probe(b *hclsyntax.Block) Probe {
-	at := b.Body.Attributes
+	at, before := b.Body.Attributes, len(x.List)
 	p := Probe{HTTP: x.textIn(at["http"]), TCP: x.textIn(at["tcp"]), Exec: x.textIn(at["exec"]),
 		Unit: x.textIn(at["unit"]), File: x.textIn(at["file"]), Contains: x.textIn(at["contains"])}
 	if at["http"] != nil {
@@ -60,21 +65,53 @@ func (x scopeBlock) probe(b *hclsyntax.Block) Probe {
 	if p.Unit != "" && !strings.Contains(p.Unit, ".") {
 		p.Unit += ".service"
 	}
-	given := 0
-	for _, text := range []string{p.HTTP, p.TCP, p.Exec, p.Unit, p.File} {
-		if text != "" {
-			given++
-		}
-		if len(text) > maxProbeText || len(p.Contains) > maxProbeText {
-			x.Errorf(headerOf(b), "Text too long", "A condition can have texts of up to %d bytes.", maxProbeText)
-			break
+	var given []string
+	for _, name := range probeAttributes() {
+		if at[name] != nil && name != "status" && name != "contains" {
+			given = append(given, name)
 		}
 	}
-	if given != 1 {
+	if len(given) != 1 {
 		x.Errorf(headerOf(b), "Not one condition", "Set one of http, tcp, exec, unit and file. This block has %d of them.",
-			given)
+			len(given))
+		return p
+	}
+	if err := p.Valid(); err != nil && len(x.List) == before {
+		x.Errorf(syntax.RangeOf(at[given[0]].Expr.Range()), "Bad condition", "%s", syntax.Sentence(err))
 	}
 	return p
+}
+
+// Step returns the step CHECK that tests the condition once.
+func (p Probe) Step(limit time.Duration) (step.Step, error) {
+	attrs := []step.Attr{{Key: "within", Value: limit.String()}}
+	if p.Status != 0 {
+		attrs = append(attrs, step.Attr{Key: "status", Value: strconv.Itoa(p.Status)})
+	}
+	for _, a := range []step.Attr{{Key: "http", Value: p.HTTP}, {Key: "tcp", Value: p.TCP}, {Key: "exec", Value: p.Exec},
+		{Key: "unit", Value: p.Unit}, {Key: "file", Value: p.File}, {Key: "contains", Value: p.Contains}} {
+		if a.Value != "" {
+			attrs = append(attrs, a)
+		}
+	}
+	return step.New(step.Check, []string{"scope"}, attrs...)
+}
+
+// Valid reports a condition that no target can test, and a URL with a password, which users with the right read would
+// see.
+func (p Probe) Valid() error {
+	for _, text := range []string{p.HTTP, p.TCP, p.Exec, p.Unit, p.File, p.Contains} {
+		if len(text) > maxProbeText {
+			return fmt.Errorf("a text has %d bytes, and the maximum is %d", len(text), maxProbeText)
+		}
+	}
+	if p.HTTP != "" {
+		if err := CheckURL(p.HTTP); err != nil {
+			return err
+		}
+	}
+	_, err := p.Step(time.Second)
+	return err
 }
 
 // partName returns the name of a check or a task, which must not be in use in the scope.
@@ -118,7 +155,7 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 			"The members of this scope are scopes, which cannot test a condition. Set from, "+
 				`the targets that test it: from = ["mon1"].`)
 	}
-	c.Digest = digestOf(c.Probe)
+	c.Digest = DigestOf(c.Probe)
 	s.Checks = append(s.Checks, c)
 }
 
@@ -135,7 +172,7 @@ func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
 		"description"}, []string{"verify"})
 	at := b.Body.Attributes
 	t := ScopeTask{Name: name, Range: r, Command: x.argv(at["command"], r), Input: x.textIn(at["input"]),
-		After: x.after(at["after"]), Retries: x.whole(at["retries"], 0, 0, maxRetries),
+		After: x.after(at["after"], s.afters, name), Retries: x.whole(at["retries"], 0, 0, maxRetries),
 		RetryAfter: x.between(at["retry_after"], "30s", 1, MaxWaitTime),
 		Timeout:    x.between(at["timeout"], "10m", 1, maxTaskTime)}
 	for _, sub := range b.Body.Blocks {
@@ -149,15 +186,43 @@ func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
 		t.Verify = &p
 	}
 	t.OnUnknown = x.onUnknown(at["on_unknown"], t.Verify != nil)
-	if len(t.Input) > maxTaskInput {
-		x.Errorf(r, "Input too long", "The input of a task can have %d bytes.", maxTaskInput)
-	}
+	x.inputLimit(t)
 	if s.Members == nil {
 		x.Errorf(r, "Task without targets", "The members of this scope are scopes, which cannot run a command. Declare the "+
 			"task in a scope whose members are targets.")
 	}
-	t.Digest = digestOf([]any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify})
+	t.Digest = DigestOf([]any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify})
 	s.Tasks = append(s.Tasks, t)
+}
+
+// ValidTimes reports whether the times of a check are within their limits.
+func ValidTimes(every, timeout, failAfter int64) bool {
+	return every >= minEvery && every <= maxEvery && timeout >= 1 && timeout <= maxTestTime && failAfter >= 0 &&
+		failAfter <= MaxWaitTime
+}
+
+// Valid reports a task that no block declares.
+func (t ScopeTask) Valid() error {
+	size := len(t.Command)
+	for _, w := range t.Command {
+		size += len(w)
+	}
+	switch {
+	case !ValidWait(t.Name, nil):
+		return fmt.Errorf("has the name %.80q", t.Name)
+	case len(t.Command) == 0 || t.Command[0] == "" || size > maxTaskCommand || len(t.Input) > maxTaskInput:
+		return fmt.Errorf("has %d words, and %d bytes of input", len(t.Command), len(t.Input))
+	case t.Timeout < 1 || t.Timeout > maxTaskTime || t.RetryAfter < 1 || t.RetryAfter > MaxWaitTime || t.Retries < 0 ||
+		t.Retries > maxRetries:
+		return fmt.Errorf("has %d retries after %d s, and a timeout of %d s", t.Retries, t.RetryAfter, t.Timeout)
+	case !slices.Contains(UnknownEffects(), t.OnUnknown) || t.OnUnknown == "verify" && t.Verify == nil:
+		return fmt.Errorf("has the effect %.40q", t.OnUnknown)
+	case len(t.Digest) != 2*sha256.Size:
+		return fmt.Errorf("has the digest %.80q", t.Digest)
+	case t.Verify != nil:
+		return t.Verify.Valid()
+	}
+	return nil
 }
 
 // onUnknown returns the effect of a lost attempt. A task without a verify block asks by default.
@@ -223,8 +288,8 @@ func (x scopeBlock) triggers(a *hclsyntax.Attribute) string {
 	return string(text)
 }
 
-// after reads references to checks and tasks of the same scope.
-func (x scopeBlock) after(a *hclsyntax.Attribute) (out []string) {
+// after reads references to checks and tasks of the same scope. It adds their places by task and reference.
+func (x scopeBlock) after(a *hclsyntax.Attribute, places map[string]diag.Range, task string) (out []string) {
 	if a == nil {
 		return nil
 	}
@@ -237,7 +302,7 @@ func (x scopeBlock) after(a *hclsyntax.Attribute) (out []string) {
 				"after contains checks and tasks of the same scope: after = [check.formed, task.schema].")
 			continue
 		}
-		out = append(out, ref)
+		out, places[task+" "+ref] = append(out, ref), syntax.RangeOf(e.Range())
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -264,16 +329,35 @@ func (x scopeBlock) conditions(s *Scope) {
 		known = append(known, "task."+t.Name)
 		after["task."+t.Name] = t.After
 	}
+	var names []string
 	for _, t := range s.Tasks {
+		names = append(names, "task."+t.Name)
 		for _, ref := range t.After {
 			if !slices.Contains(known, ref) {
-				x.Errorf(t.Range, "Unknown condition", "The task %q is after %s, which the scope %s does not declare.%s", t.Name,
-					ref, s.ID(), syntax.Near(ref, known))
+				x.Errorf(s.afters[t.Name+" "+ref], "Unknown condition",
+					"The task %q is after %s, which the scope %s does not declare.%s", t.Name, ref, s.ID(), syntax.Near(ref, known))
 			}
 		}
-		if Reaches(after, "task."+t.Name) {
-			x.Errorf(t.Range, "Cycle of tasks", "The task %q is after itself. Remove one of the references.", t.Name)
-			return
+	}
+	if c := Cycle(after, names); c != nil {
+		x.Errorf(s.afters[strings.TrimPrefix(c[0], "task.")+" "+c[1]], "Cyclic tasks",
+			"Each of these tasks is after the next one: %s. Remove one of the references.", strings.Join(c, " → "))
+	}
+}
+
+// inputLimit reports an input that is too long, and inputs that are too long together.
+func (x scopeBlock) inputLimit(t ScopeTask) {
+	total := len(t.Input)
+	for _, s := range x.prog.Scopes {
+		for _, other := range s.Tasks {
+			total += len(other.Input)
 		}
+	}
+	switch {
+	case len(t.Input) > maxTaskInput:
+		x.Errorf(t.Range, "Input too long", "The input of a task can have %d bytes, and this one has %d.", maxTaskInput,
+			len(t.Input))
+	case total > maxInputs:
+		x.Errorf(t.Range, "Input too long", "The inputs of all tasks together can have %d bytes.", maxInputs)
 	}
 }

@@ -116,7 +116,13 @@ func (p *Program) Hide(name, text string) {
 }
 
 // Secret implements kind.Files.
-func (f *Directory) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }
+func (f *Directory) Secret(name string) (kind.Secret, error) {
+	if f.isVisible() {
+		return kind.Secret{}, errors.New("a scope cannot contain a secret, because hubs and users with the right read can " +
+			"see it; let the command read a file")
+	}
+	return f.prog.secret(name)
+}
 
 // secretFunc returns the function for the text of a secret, marked and without the newline at its
 // end.

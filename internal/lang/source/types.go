@@ -149,6 +149,8 @@ type Directory struct {
 	// Unseen marks reads that are not an input of a module: see record.
 	Unseen  bool
 	Lookups map[string]*CachedLookup // lookups that the module declares
+	// visible is the view of the values that hubs and all targets read. It is a value of itself for that view.
+	visible *Directory
 }
 
 // parser turns blocks into a body.
@@ -186,6 +188,7 @@ type Scope struct {
 	MinMembers              int
 	Checks                  []ScopeCheck
 	Tasks                   []ScopeTask
+	afters                  map[string]diag.Range // of references in after, by task and reference
 }
 
 // ID returns KIND/NAME.
