@@ -33,16 +33,9 @@ type Signal struct {
 // Waits returns the barriers and signals of a repository. They are empty if a label of a target has an error.
 func Waits(p *source.Program) (out Coordination, ds diag.List) {
 	r := &syntax.Reports{}
-	labels := map[string]map[string]string{} // by target
-	for _, t := range p.Targets {
-		labels[t.Name] = TargetLabels(p, r, t)
-	}
-	selected := func(what, name string, s *source.Selector, at diag.Range) (out []string) {
-		for _, target := range syntax.SortedNames(labels) {
-			if s.Matches(target, labels[target]) {
-				out = append(out, target)
-			}
-		}
+	all := indexTargets(p, r)
+	selected := func(what, name string, s *source.Selector, at diag.Range) []string {
+		out := all.selected(s)
 		if len(out) > source.MaxMembers {
 			r.Errorf(at, "Too many targets", "The %s %q selects %d targets. The maximum is %d.", what, name, len(out),
 				source.MaxMembers)

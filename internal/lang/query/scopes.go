@@ -13,20 +13,12 @@ import (
 // ScopesOf returns the scopes of a repository. They are empty if a label of a target has an error.
 func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	r := &syntax.Reports{}
-	labels := map[string]map[string]string{} // by target
-	for _, t := range p.Targets {
-		labels[t.Name] = TargetLabels(p, r, t)
-	}
-	names := syntax.SortedNames(labels)
-	selected := func(s *source.Selector, what string, at diag.Range) (out []string) {
+	all := indexTargets(p, r)
+	selected := func(s *source.Selector, what string, at diag.Range) []string {
 		if s == nil {
 			return nil
 		}
-		for _, target := range names {
-			if s.Matches(target, labels[target]) {
-				out = append(out, target)
-			}
-		}
+		out := all.selected(s)
 		if len(out) > source.MaxMembers {
 			r.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(out),
 				source.MaxMembers)

@@ -207,6 +207,8 @@ type Group struct {
 type Selector struct {
 	Names  []func(name string) bool // nil: any
 	Labels map[string][]string      // any of the values; nil: any
+	// Patterns are the texts of Names.
+	Patterns []string
 }
 
 // Deliveries describe when a hub gives changes and slots to targets. The lists are in the order of declaration.

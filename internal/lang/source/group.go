@@ -39,7 +39,7 @@ func (ps *parser) group(b *hclsyntax.Block) {
 // targetSelector reads the attributes targets and labels of a target_group or a wave.
 func (ps *parser) targetSelector(at hclsyntax.Attributes) (out Selector) {
 	if a := at["targets"]; a != nil {
-		out.Names = ps.patterns(a.Expr)
+		out.Names, out.Patterns = ps.patterns(a.Expr)
 	}
 	if a := at["labels"]; a != nil {
 		out.Labels = ps.selector(a.Expr)
@@ -49,10 +49,10 @@ func (ps *parser) targetSelector(at hclsyntax.Attributes) (out Selector) {
 
 // patterns reads names with * ? and [a-z], and regular expressions between slashes. A pattern must
 // match the whole name.
-func (ps *parser) patterns(e hclsyntax.Expression) []func(string) bool {
+func (ps *parser) patterns(e hclsyntax.Expression) (out []func(string) bool, texts []string) {
 	exprs, hds := hcl.ExprList(e)
 	ps.Add(syntax.FromHCL(hds)...)
-	out := []func(string) bool{}
+	out = []func(string) bool{}
 	for _, x := range exprs {
 		v, ok := ps.prog.Early(&ps.Reports, x.(hclsyntax.Expression), cty.String)
 		if !ok {
@@ -63,9 +63,9 @@ func (ps *parser) patterns(e hclsyntax.Expression) []func(string) bool {
 			ps.Errorf(syntax.RangeOf(x.Range()), "Bad pattern", "The pattern %q is not valid: %s.", v.AsString(), err)
 			continue
 		}
-		out = append(out, match)
+		out, texts = append(out, match), append(texts, v.AsString())
 	}
-	return out
+	return out, texts
 }
 
 func pattern(text string) (func(string) bool, error) {

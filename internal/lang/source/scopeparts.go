@@ -148,7 +148,8 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 		Every: x.between(at["every"], "30s", minEvery, maxEvery), Timeout: x.between(at["timeout"], "10s", 1, maxTestTime),
 		FailAfter: x.between(at["fail_after"], "0s", 0, MaxWaitTime)}
 	if a := at["from"]; a != nil {
-		c.From = &Selector{Names: x.patterns(a.Expr)}
+		c.From = &Selector{}
+		c.From.Names, c.From.Patterns = x.patterns(a.Expr)
 	}
 	if s.Members == nil && c.From == nil {
 		x.Errorf(r, "Check without targets",
