@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -276,6 +277,25 @@ cluster "search" {
   }
 }
 `
+
+// TestDocumentedScopes: the examples of docs/scopes.md are valid.
+func TestDocumentedScopes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/scopes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for _, block := range strings.Split(string(text), "```hcl\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		if all, ds := Scopes(scopeTree(block)); ds.Err() != nil || len(all.Scopes) == 0 {
+			t.Errorf("%s\ngives %v, %d scopes", block, ds.Err(), len(all.Scopes))
+		}
+		examples++
+	}
+	if examples < 2 {
+		t.Errorf("%d examples", examples)
+	}
+}
 
 // TestScopesInForms: all forms of the language declare the same scope.
 func TestScopesInForms(t *testing.T) {
