@@ -180,3 +180,14 @@ func TestOtherSites(t *testing.T) {
 		}
 	}
 }
+
+// TestChecksOfTarget: the page of a target has the results of its checks of scopes.
+func TestChecksOfTarget(t *testing.T) {
+	w := read(siteOf(t, fakehub.Hostile{Rights: []string{"read"}, Text: "failed"}), "/targets/web1")
+	_, rest, found := strings.Cut(w.Body.String(), `<table id="checks">`)
+	table, _, _ := strings.Cut(rest, "</table>")
+	if !found || strings.Count(table, "<tr>") != 3 || strings.Count(table, `class="state bad"`) != 2 ||
+		!strings.Contains(table, `<pre class="error">failed</pre>`) {
+		t.Errorf("%v: %s", found, table)
+	}
+}
