@@ -169,7 +169,7 @@ func (m *machine) type1(command string) []string {
 var ofOneTarget = regexp.MustCompile(`^  [a-z ]+ +web\d+  `)
 
 // changing are the parts of an output that differ between two runs of the same commands.
-var changing = regexp.MustCompile(`sha256:[0-9a-f]{8,}|\b[0-9a-f]{7,64}\b|\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?|\b\d+(\.\d+)?(ms|s|m|h)\b|\d+(\.\d+){1,3}\S*|\d+%|\d+ [KMG]i?B|just now| +`)
+var changing = regexp.MustCompile(`sha256:[0-9a-f]{8,}|\b[0-9a-f]{7,64}\b|\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?|\b\d+(\.\d+)? ?(ms|s|m|h)\b|\d+(\.\d+){1,3}\S*|\d+%|\d+ [KMG]i?B|just now| +`)
 
 func stableText(text string) string {
 	return changing.ReplaceAllStringFunc(text, func(part string) string {
