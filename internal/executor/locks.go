@@ -25,6 +25,13 @@ type Locks interface {
 	Acquire(ctx context.Context, names []string, show func(text string)) (Slots, error)
 }
 
+// LockObserver is a Locks that also describes locks. It acquires nothing.
+type LockObserver interface {
+	// Describe returns sentences for users: whether a run would get the slots of these locks now, and the owners of the
+	// slots. If this is unknown, a sentence contains the reason.
+	Describe(ctx context.Context, names []string) []string
+}
+
 // Slots are acquired slots. Their leases are renewed until Release.
 type Slots interface {
 	// Tokens returns the fencing token of each lock.

@@ -12,6 +12,7 @@ type SlotAction string
 const (
 	SlotAcquire SlotAction = "acquire" // a slot, or a new lease of the slot
 	SlotRelease SlotAction = "release"
+	SlotObserve SlotAction = "observe" // whether a slot would be granted now; it changes nothing
 )
 
 // maxSlotRequest is the maximum size of a request, in bytes.
@@ -33,6 +34,8 @@ type SlotAnswer struct {
 	Granted bool   `json:"granted,omitempty"`
 	Token   uint64 `json:"token,omitempty"`    // of a granted slot
 	Lease   int64  `json:"lease_ns,omitempty"` // of a granted slot, from the request on
+	// Free means that an observed lock would grant a slot now.
+	Free bool `json:"free,omitempty"`
 	// Why is the reason for which no slot is granted now, for display.
 	Why string `json:"why,omitempty"`
 	// Wait is the time for which a run waits for a slot that is not granted; 0 is the default.
@@ -49,7 +52,7 @@ func ParseSlotRequest(b []byte) (r SlotRequest, err error) {
 	if err := decode(b, &r); err != nil {
 		return r, fmt.Errorf("cannot read a request for a slot: %w", err)
 	}
-	if r.Action != SlotAcquire && r.Action != SlotRelease {
+	if r.Action != SlotAcquire && r.Action != SlotRelease && r.Action != SlotObserve {
 		return r, fmt.Errorf("cannot understand the request %.40q for a slot", r.Action)
 	}
 	return r, nil

@@ -36,6 +36,7 @@ const (
 // The topics.
 const (
 	Slots = "slots" // slots of locks: a conversation, see internal/executor/slots
+	Locks = "locks" // whether slots are free: slots.Question and slots.Description
 	Waits = "waits" // barriers and signals: fleet.WaitRequest and fleet.WaitAnswer
 )
 

@@ -37,12 +37,16 @@ func agentOf(m Machine) agentsocket.Dial {
 	}
 }
 
-// slotsOf returns the client of the agent of a machine for slots of locks.
-func slotsOf(m Machine) executor.Locks {
+// LocksOf returns the client of the agent of a machine for slots of locks.
+func LocksOf(m Machine) executor.Locks {
 	dial := agentOf(m)
-	return &slots.Client{Clock: local.SinceBoot, Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
-		return agentsocket.Open(ctx, dial, agentsocket.Slots)
-	}}
+	return &slots.Client{Clock: local.SinceBoot,
+		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			return agentsocket.Open(ctx, dial, agentsocket.Slots)
+		},
+		Ask: func(ctx context.Context, question []byte) ([]byte, error) {
+			return agentsocket.Ask(ctx, dial, agentsocket.Locks, question)
+		}}
 }
 
 // HubsOf returns a function that asks the hubs about barriers and signals, through the agent of a machine.

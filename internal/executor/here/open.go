@@ -35,7 +35,7 @@ func Open(m Machine, program string) (executor.Executor, func() error, error) {
 		return nil, nil, err
 	}
 	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: program,
-		Identities: m.Identities, Locks: slotsOf(m), Net: probe.Net{Hubs: HubsOf(m)}})
+		Identities: m.Identities, Locks: LocksOf(m), Net: probe.Net{Hubs: HubsOf(m)}})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

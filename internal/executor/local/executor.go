@@ -196,7 +196,7 @@ func (x *Executor) Plan(ctx context.Context, r executor.Request) (*plan.Plan, er
 	}
 	p, _, _, err := x.looks.look(ctx, &r)
 	x.saveCache()
-	noteLocks(p, err, r.List)
+	x.runs.noteLocks(ctx, p, err, r.List)
 	return p, err
 }
 
@@ -207,7 +207,7 @@ func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest)
 	}
 	p, _, err := x.planner.planRollback(ctx, r)
 	x.saveCache()
-	noteLocks(p, err, nil)
+	x.runs.noteLocks(ctx, p, err, nil)
 	return p, err
 }
 

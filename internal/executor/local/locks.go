@@ -104,12 +104,17 @@ func lockNames(names []string) string {
 	return "the locks " + strings.Join(names, ", ")
 }
 
-// noteLocks adds a note about the locks that a run of a plan needs.
-func noteLocks(p *plan.Plan, err error, list step.List) {
+// noteLocks adds notes about the locks that a run of a plan needs, and whether their slots are free.
+func (x *runs) noteLocks(ctx context.Context, p *plan.Plan, err error, list step.List) {
 	if err != nil {
 		return
 	}
-	if names := executor.NeededLocks(p, list); len(names) > 0 {
-		p.Notes = append(slices.Clip(p.Notes), "the run needs a slot of "+lockNames(names))
+	names := executor.NeededLocks(p, list)
+	if len(names) == 0 {
+		return
+	}
+	p.Notes = append(slices.Clip(p.Notes), "the run needs a slot of "+lockNames(names))
+	if o, ok := x.locks.(executor.LockObserver); ok {
+		p.Notes = append(p.Notes, o.Describe(ctx, names)...)
 	}
 }

@@ -98,6 +98,37 @@ func TestRunNeedsSlots(t *testing.T) {
 	}
 }
 
+// observedSlots also describes locks.
+type observedSlots struct{ *slotsOfTest }
+
+func (observedSlots) Describe(_ context.Context, names []string) []string {
+	return []string{"described " + strings.Join(names, ",")}
+}
+
+// TestPlanDescribesLocks: a plan describes the locks that its run needs, and acquires none. Its digest does not depend
+// on the description.
+func TestPlanDescribesLocks(t *testing.T) {
+	s := &slotsOfTest{}
+	w := newWorld(t)
+	x, err := local.New(w.h, w.state, local.Options{Ballast: -1, Locks: observedSlots{s}})
+	w.must(err)
+	r := request(t, "MKDIR /m/d lock=two lock=one\n")
+	p, err := x.Plan(t.Context(), r)
+	w.must(err)
+	if got := strings.Join(p.Notes, "; "); got != "the run needs a slot of the locks one, two; described one,two" {
+		t.Errorf("the notes are %q", got)
+	}
+	digest := p.Digest()
+	if p.Notes = nil; p.Digest() != digest || len(s.log) > 0 {
+		t.Errorf("the digest depends on the notes, or the requests are %q", s.log)
+	}
+	p, err = x.Plan(t.Context(), request(t, "MKDIR /m/d\n"))
+	w.must(err)
+	if len(p.Notes) > 0 {
+		t.Errorf("without a lock: %q", p.Notes)
+	}
+}
+
 // TestLockOnlyChange: a step that only needs another lock is not a change.
 func TestLockOnlyChange(t *testing.T) {
 	s := &slotsOfTest{}

@@ -51,6 +51,8 @@ type Answer struct {
 type Client struct {
 	// Dial begins a conversation with the agent about slots.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+	// Ask sends a Question to the agent, and returns a list of Descriptions; nil: plans do not describe locks.
+	Ask func(ctx context.Context, question []byte) ([]byte, error)
 	// Clock returns the time since the boot of the host, which also advances while the host sleeps.
 	Clock func() time.Duration
 	// Every is the time between two looks at the clock, and between two attempts to connect again; 0 is 250 ms.

@@ -222,7 +222,7 @@ func TestLost(t *testing.T) {
 		"next agent": func(a *agent, x talk) talk {
 			_ = x.Close()
 			y := a.accept()
-			y.expect(slots.Request{Acquire: []string{"a"}})
+			y.expect(slots.Request{Acquire: []string{"a"}, Held: map[string]uint64{"a": 7}})
 			y.send(granted(9, 1000))
 			return y
 		},
@@ -246,10 +246,10 @@ func TestNextAgent(t *testing.T) {
 	s, x := a.hold(c)
 	_ = x.Close()
 	refused := a.accept()
-	refused.expect(slots.Request{Acquire: []string{"a"}})
+	refused.expect(slots.Request{Acquire: []string{"a"}, Held: map[string]uint64{"a": 7}})
 	refused.send(slots.Answer{Error: "no hub answers"}) // the client tries again
 	y := a.accept()
-	y.expect(slots.Request{Acquire: []string{"a"}})
+	y.expect(slots.Request{Acquire: []string{"a"}, Held: map[string]uint64{"a": 7}})
 	y.send(granted(7, 100))
 	y.send(slots.Answer{Waiting: "the client has read the grant"})
 	a.now.Store(50)

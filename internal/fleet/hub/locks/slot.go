@@ -27,11 +27,14 @@ func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([
 		return nil, err
 	}
 	var out fleet.SlotAnswer
-	if r.Action == fleet.SlotRelease {
+	switch r.Action {
+	case fleet.SlotObserve:
+		out, err = s.observe(ctx, r.Lock, string(from))
+	case fleet.SlotRelease:
 		e := coordination.Event{Kind: coordination.Release, Owner: string(from), Token: r.Token,
 			Order: r.Order}
 		_, _, err = s.decide(ctx, r.Lock, e, order{})
-	} else {
+	default:
 		out, err = s.slotForRun(ctx, r, string(from))
 	}
 	if errors.Is(err, ErrUnknown) {
@@ -41,6 +44,28 @@ func (s *Locks) OnSlot(ctx context.Context, from fleet.TargetID, body []byte) ([
 		return nil, err
 	}
 	return json.Marshal(out)
+}
+
+// observe reports whether an owner would get a slot now. It changes nothing.
+func (s *Locks) observe(ctx context.Context, lock, owner string) (fleet.SlotAnswer, error) {
+	state, _, err := s.read(ctx, lock)
+	if err != nil {
+		return fleet.SlotAnswer{}, err
+	}
+	now := s.Now().UnixMilli()
+	next, a := coordination.Decide(state, coordination.Event{Kind: coordination.Acquire, Owner: owner,
+		Restored: s.restored(), Observed: s.observed.see(state, s.Uptime())}, now)
+	if a.Refused == "" {
+		return fleet.SlotAnswer{Free: true}, nil
+	}
+	out := fleet.SlotAnswer{Why: a.Explain(next), Unknown: a.Refused == coordination.Undeclared}
+	if a.Refused == coordination.Full {
+		out.Why += s.heldBy(lock)
+		if n := len(state.Waiting(now)); n > 0 {
+			out.Why += fmt.Sprintf("; targets that wait: %d", n)
+		}
+	}
+	return out, nil
 }
 
 func (s *Locks) slotForRun(ctx context.Context, r fleet.SlotRequest, owner string) (fleet.SlotAnswer, error) {

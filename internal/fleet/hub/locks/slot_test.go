@@ -37,15 +37,22 @@ func TestSlotsOfRuns(t *testing.T) {
 		}
 	}
 	acquire, release := `{"action":"acquire","lock":"reboots"}`, `{"action":"release","lock":"reboots"}`
+	observe := `{"action":"observe","lock":"reboots"}`
+	ask(0, observe, `"unknown":true`)
 	ask(0, acquire, `"unknown":true`)
 	ask(0, release, `"unknown":true`)
 	d := reboots(1)
 	d.Wait = time.Minute
 	declare(t, s, d)
+	ask(0, observe, `{"free":true}`)
+	ask(1, observe, `{"free":true}`) // an observation takes no slot
 	ask(0, acquire, `{"granted":true,"token":1780315200000,"lease_ns":3600000000000}`)
 	ask(0, acquire, `"granted":true,"token":1780315200000`)
 	ask(1, acquire, `{"why":"the slot of the lock reboots is taken, held by web0 since 2026-06-01T12:00:00Z",`+
 		`"wait_ns":60000000000}`)
+	ask(0, observe, `{"free":true}`) // its own slot
+	ask(2, observe, `{"why":"the slot of the lock reboots is taken, held by web0 since 2026-06-01T12:00:00Z; `+
+		`targets that wait: 1"}`)
 	ask(0, `{"action":"release","lock":"reboots","token":1780315199999}`, `{}`) // of an earlier slot
 	ask(1, acquire, `"why"`)
 	ask(0, release, `{}`)

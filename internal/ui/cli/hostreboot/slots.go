@@ -42,6 +42,7 @@ func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS,
 	}
 	topics := agentsocket.Server{
 		agentsocket.Slots: agentsocket.Conversation(k.Serve),
+		agentsocket.Locks: agentsocket.Answering(k.Describe),
 		agentsocket.Waits: agentsocket.Answering(func(ctx context.Context, request []byte) ([]byte, error) {
 			return link.Ask(ctx, fleet.MessageWait, request)
 		}),

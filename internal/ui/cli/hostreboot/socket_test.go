@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/agentsocket"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/fleet"
@@ -67,6 +68,32 @@ func TestRunsReachHubs(t *testing.T) {
 	defer serve()()
 	if got, err := ask(t.Context(), []byte("1")); err != nil || string(got) != "2" {
 		t.Errorf("after an agent that was killed: %q, %v", got, err)
+	}
+}
+
+// TestPlansReachHubs: the agent answers questions of plans about locks.
+func TestPlansReachHubs(t *testing.T) {
+	root := t.TempDir()
+	files, err := here.Root(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	k := &slots.Keeper{State: mem.New(mem.Options{}), File: "/slots.json", Look: time.Minute,
+		Warn: func(text string) { t.Error(text) },
+		Ask: func(_ context.Context, r fleet.SlotRequest) (fleet.SlotAnswer, error) {
+			return fleet.SlotAnswer{Free: r.Action == fleet.SlotObserve && r.Lock == "a"}, nil
+		}}
+	ctx, cancel := context.WithCancel(t.Context())
+	m, s := cli.Machine{Root: root}, &cli.Printer{App: &cli.App{Agent: cli.Agent{Runs: here.ServeRuns}}}
+	end := serveRuns(ctx, s, m, files, waitLink{}, k)
+	defer func() { cancel(); end() }()
+	o, ok := here.LocksOf(m).(executor.LockObserver)
+	if !ok {
+		t.Fatal("plans do not describe locks")
+	}
+	if got := o.Describe(t.Context(), []string{"a"}); len(got) != 1 || got[0] != "a slot of the lock a is free" {
+		t.Errorf("%q", got)
 	}
 }
 
