@@ -48,7 +48,24 @@ func (g *revisionsWorld) draw() {
 		`target.name`, `"s"`) + " }\n}\n"
 	g.files["fettle.hcl"] = strings.ReplaceAll(g.files["fettle.hcl"], `modules = ["m"]`,
 		g.pick("modules", `roles = ["r"]`, "roles = [\"r\"]\n  modules = [\"m\"]", `modules = ["n", "k", "m"]`))
+	g.files["made.yaml"] = madeData()[0]
+	g.files["modules/i/module.hcl"] = "variable \"v\" {}\nfile \"f\" {\n  path = \"/srv-i/${var.v}\"\n  content = " +
+		g.pick("instance", `"${target.name} ${var.v}"`, `var.v`) + "\n}\n"
+	g.files["roles.hcl"] = strings.Replace(g.files["roles.hcl"], "role \"r\" {\n", "role \"r\" {\n"+
+		g.pick("instances", "", "", "  module \"i\" {\n    for_each = toset(values(yamldecode(file(\"made.yaml\"))))\n"+
+			"    vars = { v = each.value }\n  }\n"), 1)
+	if g.pick("made", "no", "yes", "yes") == "yes" {
+		g.files["made.hcl"] = "target \"g\" {\n  for_each = yamldecode(file(\"made.yaml\"))\n" +
+			"  name = \"g-${each.key}\"\n  roles = [\"r\"]\n  vars = { " +
+			g.pick("own", "own", "shared") + " = each.value }\n}\n"
+		g.targets = append(g.targets, "g-a", "g-b")
+	}
 	g.files["facts.hcl"] = "fact \"os_id\" {\n  type = string\n  default = \"none\"\n}\n"
+}
+
+// madeData returns contents of the data file for targets and modules with for_each. The targets g-a, g-b and g-c exist.
+func madeData() []string {
+	return []string{"a: x\nb: y\n", "a: x\nb: z\n", "b: y\n", "c: w\nb: y\na: x\n"}
 }
 
 // snapshotOf returns the snapshot of a lookup with an answer in JSON.
@@ -104,7 +121,15 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 		names := slices.Sorted(maps.Keys(files))
 		name := rapid.SampledFrom(names).Draw(g.t, "file")
 		switch g.pick("edit", "text", "text", "text", "text", "state", "state", "line", "target", "gone", "more", "file",
-			"day", "secret") {
+			"day", "secret", "made", "made") {
+		case "made":
+			files["made.yaml"] = rapid.SampledFrom(madeData()).Draw(g.t, "data")
+			targets = slices.DeleteFunc(targets, func(t string) bool { return strings.HasPrefix(t, "g-") })
+			for _, key := range []string{"a", "b", "c"} {
+				if files["made.hcl"] != "" && strings.Contains(files["made.yaml"], key+": ") {
+					targets = append(targets, "g-"+key)
+				}
+			}
 		case "text":
 			old := g.pick("old", `"fixed"`, `"x"`, `target.name`, `var.own`, `var.shared`, `"prod"`, `own = "`, ` is `, "one",
 				"none", "top", `"a"`, "first", `"l"`)

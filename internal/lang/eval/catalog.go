@@ -85,10 +85,12 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 	ownStates(ev, root)
 	scopes := map[*source.ModuleUse]*Scope{}
 	for i, u := range uses {
-		prefix := source.ModulePrefix(u.Name)
+		prefix := u.Prefix()
 		scopes[u] = newScope(ev, bodies[i], prefix, "module "+u.Name)
 		ev.modules[u.Name] = scopes[u]
-		ownStates(ev, scopes[u])
+		if scopes[u].instance = u.Each != nil; u.Each == nil {
+			ownStates(ev, scopes[u])
+		}
 	}
 	ev.assignAll(levels, uses, scopes, root)
 	delete(ev.modules, "")
@@ -172,14 +174,14 @@ func moduleLayers(ev *Evaluator, u *source.ModuleUse, s *Scope, levels []*source
 	for i, l := range levels {
 		layers = append(layers, given[i+1]...)
 		a := u.Vars[l.String()]
-		if a == nil {
+		if a.Attribute == nil {
 			continue
 		}
 		name := "module block"
 		if l.Kind != "target" {
 			name = l.String() + ", module block"
 		}
-		block, ok := LayerOf(ev, name, a, l.Each)
+		block, ok := LayerOf(ev, name, a.Attribute, a.Each)
 		unknownVars(ev, block, syntax.NameSet(s.body.Vars), "No variable block in "+u.Directory)
 		layers, good = append(layers, block), good && ok
 	}

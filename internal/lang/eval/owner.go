@@ -26,7 +26,7 @@ func (ev *Evaluator) ownAll(decls []*source.Declaration, prefix string) {
 func ownKey(d *source.Declaration) string { return d.Kind + "\x00" + d.Label }
 
 // name returns the name of a state in the list: its label, with a prefix if another module owns the
-// name.
+// name. A module of a block with for_each owns no name, so another element renames nothing.
 func (ev *Evaluator) name(st *State) string {
 	if !st.kind.Free {
 		return st.decl.Label
@@ -36,7 +36,7 @@ func (ev *Evaluator) name(st *State) string {
 		module = module.Call.State.Scope
 	}
 	owner, known := ev.owners[ownKey(st.decl)]
-	if !known || owner == module.Prefix || module.body.Directory != st.Scope.body.Directory {
+	if (!known || owner == module.Prefix) && !module.instance || module.body.Directory != st.Scope.body.Directory {
 		return st.decl.Label
 	}
 	return strings.TrimPrefix(module.Prefix, "module.") + st.decl.Label

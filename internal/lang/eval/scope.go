@@ -16,6 +16,7 @@ import (
 type Scope struct {
 	body      *source.Body
 	Prefix    string // of the IDs of its states
+	instance  bool   // of a module block with for_each
 	name      string // for messages: "module web"
 	Directory *source.Directory
 	fctx      *hcl.EvalContext

@@ -16,13 +16,14 @@ import (
 func TargetModules(p *source.Program, r *syntax.Reports, levels []*source.Level) []*source.ModuleUse {
 	var uses []*source.ModuleUse
 	seen, waits := map[string]*source.ModuleUse{}, waitingFor(p, r, levels)
+	blocks := map[string]*source.ModuleUse{} // the first module of each label, to find labels with and without for_each
 	for _, l := range levels {
 		here := map[string]bool{}
 		for _, u := range p.LevelModules(r, l) {
 			old := seen[u.Name]
 			switch {
 			case waits.dirs[u.Directory]:
-			case !checkModule(p, r, u):
+			case !checkModule(p, r, u) || mixed(r, blocks, u):
 			case old == nil:
 				seen[u.Name] = u
 				uses = append(uses, u)
@@ -38,6 +39,25 @@ func TargetModules(p *source.Program, r *syntax.Reports, levels []*source.Level)
 		}
 	}
 	return uses
+}
+
+// mixed reports a label of module blocks that have a for_each at one place and not at another one.
+func mixed(r *syntax.Reports, blocks map[string]*source.ModuleUse, u *source.ModuleUse) bool {
+	label := u.Name
+	if u.Each != nil {
+		label = u.Each.Block
+	}
+	old := blocks[label]
+	if old == nil {
+		blocks[label] = u
+		return false
+	}
+	if (old.Each == nil) == (u.Each == nil) {
+		return false
+	}
+	r.Errorf(u.Range, "Module with and without for_each",
+		"The target has the module %q with for_each and, at %s, without it. Rename one of the two.", label, old.Range)
+	return true
 }
 
 // checkModule reports whether the directory of a module exists.

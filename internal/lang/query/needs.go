@@ -90,14 +90,14 @@ func addNeed(list []ResolvedNeed, layer ResolvedNeed) []ResolvedNeed {
 }
 
 // called resolves a name to the use with that name. If there is none, it returns all uses of the
-// directory modules/NAME.
+// directory modules/NAME, and all uses that the block of that label made.
 func (x *resolver) called(name string) []*source.ModuleUse {
 	var byDirectory []*source.ModuleUse
 	for _, u := range x.uses {
 		if u.Name == name {
 			return []*source.ModuleUse{u}
 		}
-		if u.Directory == "modules/"+name {
+		if u.Directory == "modules/"+name || u.Called(name) {
 			byDirectory = append(byDirectory, u)
 		}
 	}

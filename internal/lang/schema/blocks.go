@@ -141,7 +141,7 @@ func selectorAttrs() []kind.Attr {
 
 func moduleAttrs() []kind.Attr {
 	return []kind.Attr{plainText("source", "directory of the module; default: modules/NAME"),
-		varsAttr("variables of this module")}
+		varsAttr("variables of this module"), instancesAttr()}
 }
 
 func lookupAttrs() []kind.Attr {

@@ -14,3 +14,8 @@ func generatorAttrs() []kind.Attr {
 		{Name: "at_least", Type: cty.Number, Doc: "with for_each: fewer elements are an error; default: 1"},
 	}
 }
+
+// instancesAttr is the attribute of a module block that makes several modules.
+func instancesAttr() kind.Attr {
+	return kind.Attr{Name: "for_each", Type: expression, Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"}
+}

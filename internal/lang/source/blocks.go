@@ -194,6 +194,8 @@ type Level struct {
 	Policy, SSH           *hclsyntax.Block
 	// Each is the element of the for_each of the block that made the target, nil without for_each.
 	Each *Element
+	// instances are the modules of blocks with for_each, at their first use.
+	instances map[*ModuleUse]instances
 }
 
 // Group is a target_group: a level of the targets that it selects, by name, by
@@ -332,7 +334,7 @@ type Target struct {
 	Enrolled *enrolled // nil if it is not enrolled
 	Placed   Placed
 	// generator is set between parsing and Load's end, for a block with for_each.
-	generator *targetGenerator
+	generator *generatorOf
 }
 
 // Placed caches the evaluated labels and levels if they have no errors.
@@ -346,8 +348,25 @@ type ModuleUse struct {
 	Name      string
 	Range     diag.Range
 	Directory string
-	Vars      map[string]*hclsyntax.Attribute // of the module blocks, by level
+	Vars      map[string]ModuleVars // of the module blocks, by level
 	From      []Given
+	// Each is the element of the block that made it, nil without for_each. Name is then BLOCK["KEY"].
+	Each *Element
+	// generator is set for a block with for_each, until its elements are known.
+	generator *generatorOf
+}
+
+// ModuleVars are the variables of a module block, with the element that its expressions use.
+type ModuleVars struct {
+	*hclsyntax.Attribute
+	Each *Element
+}
+
+// instances are the modules of a block with for_each.
+type instances struct {
+	uses  []*ModuleUse
+	ds    diag.List
+	files []string // that for_each read
 }
 
 // enrolled is an enrolled block: a target that joined a fleet, with its labels.
@@ -369,8 +388,8 @@ type Element struct {
 	ctx   *hcl.EvalContext
 }
 
-// targetGenerator is the for_each of a target block.
-type targetGenerator struct {
+// generatorOf is the for_each of a target or module block.
+type generatorOf struct {
 	each, name *hclsyntax.Attribute
 	atLeast    int // elements without an error
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -123,4 +124,25 @@ func (p *Program) EarlyNames(r *syntax.Reports, l *Level, a *hclsyntax.Attribute
 		}
 	}
 	return out
+}
+
+// ModulePrefix returns the prefix of the names of a module's states.
+func ModulePrefix(name string) string {
+	if !hclsyntax.ValidIdentifier(name) {
+		return `module["` + name + `"].`
+	}
+	return "module." + name + "."
+}
+
+// Prefix returns the prefix of the names of the states.
+func (u *ModuleUse) Prefix() string {
+	if u.Each == nil {
+		return ModulePrefix(u.Name)
+	}
+	return strings.TrimSuffix(ModulePrefix(u.Each.Block), ".") + fmt.Sprintf("[%q].", u.Each.Key)
+}
+
+// Called reports whether a name means the module: its own name, or the label of its block.
+func (u *ModuleUse) Called(name string) bool {
+	return u.Name == name || u.Each != nil && u.Each.Block == name
 }

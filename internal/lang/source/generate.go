@@ -22,6 +22,9 @@ import (
 // MaxTargets is the maximum number of targets that one target block makes.
 const MaxTargets = 100_000
 
+// MaxInstances is the maximum number of modules that one module block makes.
+const MaxInstances = 1000
+
 // generate replaces each target block that has a for_each by its targets, in the order of their keys. The names of all
 // targets are different.
 func (p *Program) generate() diag.List {
@@ -53,7 +56,7 @@ func (p *Program) generate() diag.List {
 }
 
 // twice reports a target that has the name of an earlier target.
-func twice(r *syntax.Reports, g *targetGenerator, made, old *Target) {
+func twice(r *syntax.Reports, g *generatorOf, made, old *Target) {
 	first := "already declared at " + old.Range.String()
 	if e := old.Each; e != nil {
 		first = fmt.Sprintf("also made by the %s of the target block %q at %s", e, e.Block, old.Range)
@@ -102,6 +105,34 @@ func (p *Program) targetsOf(r *syntax.Reports, t *Target) []*Target {
 		}
 		out = append(out, &made)
 	}
+	return out
+}
+
+// instancesOf returns the modules of a block with for_each, evaluated once for each level.
+func (p *Program) instancesOf(l *Level, u *ModuleUse) instances {
+	if made, ok := l.instances[u]; ok {
+		return made
+	}
+	r := &syntax.Reports{}
+	var out instances
+	elements, _ := p.elements(r, u.generator.each.Expr, l.Each, u.Name, "module", MaxInstances)
+	for _, e := range elements {
+		out.files = e.files
+		if !generatedName().MatchString(e.Key) || strings.Contains(e.Key, "..") {
+			r.Errorf(e.Range, "Bad key for a module",
+				"The %s of the module block %q is part of names. A key has at most 253 letters, digits, dots, - and _, and "+
+					"begins and ends with a letter or digit.", e, u.Name)
+			continue
+		}
+		made := *u
+		made.Name, made.Each, made.generator = fmt.Sprintf("%s[%q]", u.Name, e.Key), e, nil
+		out.uses = append(out.uses, &made)
+	}
+	out.ds = r.List
+	if l.instances == nil {
+		l.instances = map[*ModuleUse]instances{}
+	}
+	l.instances[u] = out
 	return out
 }
 

@@ -57,10 +57,13 @@ func (ps *parser) moduleUse(l *Level, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"source", "vars"}, nil)
-	u := &ModuleUse{Name: name, Range: r, Directory: path.Join("modules", name)}
+	ps.only(b, []string{"source", "vars", "for_each"}, nil)
+	u := &ModuleUse{Name: name, Range: r, Directory: path.Join("modules", name), Vars: map[string]ModuleVars{}}
 	if a := b.Body.Attributes["vars"]; a != nil {
-		u.Vars = map[string]*hclsyntax.Attribute{l.String(): a}
+		u.Vars[l.String()] = ModuleVars{Attribute: a}
+	}
+	if a := b.Body.Attributes["for_each"]; a != nil {
+		u.generator = &generatorOf{each: a}
 	}
 	if a := b.Body.Attributes["source"]; a != nil {
 		u.Directory, u.Range = ps.text(a.Expr, "source"), syntax.RangeOf(a.Expr.Range())
@@ -87,15 +90,32 @@ func (p *Program) LevelModules(r *syntax.Reports, l *Level) []*ModuleUse {
 	var uses []*ModuleUse
 	for _, n := range p.EarlyNames(r, l, l.Modules) {
 		uses = append(uses, &ModuleUse{Name: n.Text, Directory: path.Join("modules", n.Text), Range: n.Range,
-			Vars: map[string]*hclsyntax.Attribute{}, From: []Given{{l.String(), n.Range}}})
+			Vars: map[string]ModuleVars{}, From: []Given{{l.String(), n.Range}}})
 	}
-	for _, u := range l.Uses { // a copy, because several targets share roles
-		own := *u
-		own.Vars, own.From = maps.Clone(u.Vars), []Given{{l.String(), u.Range}}
-		if own.Vars == nil {
-			own.Vars = map[string]*hclsyntax.Attribute{}
+	for _, u := range l.Uses {
+		if u.generator == nil {
+			uses = append(uses, u.copy(l, l.Each))
+			continue
 		}
-		uses = append(uses, &own)
+		made := p.instancesOf(l, u)
+		r.Add(made.ds...)
+		p.Record.Use(made.files)
+		for _, x := range made.uses {
+			uses = append(uses, x.copy(l, x.Each))
+		}
 	}
 	return uses
+}
+
+// copy returns a module for one target, because several targets share roles. each is the element for its variables.
+func (u *ModuleUse) copy(l *Level, each *Element) *ModuleUse {
+	own := *u
+	own.Vars, own.From = maps.Clone(u.Vars), []Given{{l.String(), u.Range}}
+	if own.Vars == nil { // of a test
+		own.Vars = map[string]ModuleVars{}
+	}
+	for by, v := range own.Vars {
+		own.Vars[by] = ModuleVars{v.Attribute, each}
+	}
+	return &own
 }

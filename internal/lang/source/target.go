@@ -69,7 +69,7 @@ func (p *Program) enrol() {
 }
 
 // generator reads the for_each of a target block, nil if it has none.
-func (ps *parser) generator(at hclsyntax.Attributes) *targetGenerator {
+func (ps *parser) generator(at hclsyntax.Attributes) *generatorOf {
 	if at["for_each"] == nil {
 		for _, name := range []string{"name", "at_least"} {
 			if a := at[name]; a != nil {
@@ -79,7 +79,7 @@ func (ps *parser) generator(at hclsyntax.Attributes) *targetGenerator {
 		}
 		return nil
 	}
-	g := &targetGenerator{each: at["for_each"], name: at["name"], atLeast: 1}
+	g := &generatorOf{each: at["for_each"], name: at["name"], atLeast: 1}
 	if a := at["at_least"]; a != nil {
 		v, ok := ps.prog.Early(&ps.Reports, a.Expr, cty.Number)
 		if ok && gocty.FromCtyValue(v, &g.atLeast) != nil || g.atLeast < 0 || g.atLeast > MaxTargets {

@@ -12,14 +12,6 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// ModulePrefix returns the prefix of the names of a module's states.
-func ModulePrefix(name string) string {
-	if !hclsyntax.ValidIdentifier(name) {
-		return `module["` + name + `"].`
-	}
-	return "module." + name + "."
-}
-
 // Test is one test block of a repository: the expected result of a module, or a target, with given
 // facts and variables.
 type Test struct {

@@ -42,7 +42,8 @@ func showModules(s *cli.Printer, t query.Target, name string) error {
 	var names []string
 	for _, u := range t.Uses {
 		names = append(names, u.Name)
-		if u.Name == name || u.Directory == strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/") {
+		if u.Name == name || strings.HasPrefix(u.Name, name+"[") ||
+			u.Directory == strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/") {
 			doc.Modules = append(doc.Modules, usedModule(t, u))
 		}
 	}
