@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/sample"
 )
 
 // withNames is a repository in which a commit has names of every kind.
@@ -38,6 +39,7 @@ func TestRecallRevision(t *testing.T) {
 		{"nowhere", false}, {"release", false}, {"config", false}, {"../HEAD", false}, {"-q", false}, {"", true},
 	} {
 		t.Run(c.rev, func(t *testing.T) {
+			sample.Half(t)
 			t.Parallel()
 			w, _ := withNames(t)
 			w.rev = c.rev

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/sample"
 )
 
 // watched is a repository that is looked at again and again with one memory,
@@ -278,6 +279,7 @@ func changes() []change {
 func TestRecall(t *testing.T) {
 	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
+			sample.Half(t)
 			t.Parallel()
 			w := newWatched(t)
 			w.settle()
