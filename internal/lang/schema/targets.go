@@ -17,5 +17,6 @@ func generatorAttrs() []kind.Attr {
 
 // instancesAttr is the attribute of a module block that makes several modules.
 func instancesAttr() kind.Attr {
-	return kind.Attr{Name: "for_each", Type: expression, Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"}
+	return kind.Attr{Name: "for_each", Type: expression,
+		Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"}
 }
