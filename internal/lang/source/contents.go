@@ -167,6 +167,11 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	if top {
 		return "", ""
 	}
+	return onlyAtTop(block)
+}
+
+// onlyAtTop describes why a block must be at the top of the repository, "" for other blocks.
+func onlyAtTop(block string) (summary, detail string) {
 	switch block {
 	case "command":
 		return "Command inside a module",
