@@ -85,6 +85,9 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 		patience = time.Minute
 	}
 	x = executor.Patient(x, executor.Patience{For: patience})
+	if err := r.recover(ctx, x, run); err != nil {
+		return broken(err)
+	}
 	if out, ok := r.mayRun(ctx, x, run); !ok {
 		return out
 	}
@@ -105,6 +108,22 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	out.Facts, out.Exports = has.facts, has.last.Exports
 	has.waits(out.Parts)
 	return out
+}
+
+// recover finishes or undoes a run that was interrupted, or that was not confirmed in time, before another run: a plan
+// of a host between two states is refused. It does so on a frozen host, too. A run that only observes recovers nothing.
+func (r *Runner) recover(ctx context.Context, x executor.Executor, run machine.Run) error {
+	c, err := x.Condition(ctx)
+	late := err == nil && c.Armed != nil && !r.Now().Before(time.Unix(0, c.Armed.Deadline))
+	if err != nil || run.Look || c.Unfinished == 0 && !late {
+		return nil // the run itself reports the error
+	}
+	o := executor.Options{User: "agent", From: "fleet", Command: commandOf(run), Version: r.Version, Unasked: true}
+	_, err = x.Recover(ctx, o, nil)
+	if err == nil || errors.Is(err, executor.ErrUndone) || errors.Is(err, executor.ErrLocked) {
+		return nil // the run itself reports a process that holds the lock
+	}
+	return fmt.Errorf("cannot recover an interrupted run: %w", err)
 }
 
 // mayRun refuses a run before anything is compiled, if the host is frozen or an earlier run waits
