@@ -25,6 +25,8 @@ type WaitRequest struct {
 	Name   string     `json:"name"` // of the barrier or signal
 	// Run identifies an arrival. A repetition has the same value.
 	Run string `json:"run,omitempty"`
+	// Order is larger than the Order of all earlier requests of the target; 0 means unknown. The agent sets it.
+	Order uint64 `json:"order,omitempty"`
 	// Age limits a WaitSignal to signals that were sent in this time, in ns; 0 means no limit.
 	Age     int64  `json:"age_ns,omitempty"`
 	Payload string `json:"payload,omitempty"` // of SendSignal

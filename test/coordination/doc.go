@@ -1,7 +1,7 @@
-// Package coordination runs random histories of locks with 20 hosts and three hubs, in virtual time.
+// Package coordination runs random histories of locks and barriers with 20 hosts and three hubs, in virtual time.
 //
 //	go test ./test/coordination                               # a part of the histories, as make test runs them
-//	FETTLE_LONG=1 go test -timeout 2h ./test/coordination     # 10,000 histories
+//	FETTLE_LONG=1 go test -timeout 2h ./test/coordination     # 10,000 histories of locks, and 10,000 of barriers
 //	go test ./test/coordination -rounds 50 -seed 7            # other histories
 //
 // The code of the hubs, of the agents and of the runs is the real one. Only the store, the network, the clocks and the
@@ -12,6 +12,11 @@
 //
 //   - At most as many hosts work at the same time as the lock has slots.
 //   - The slot of a host that does not return becomes free after its lease, if the lock is declared so.
+//   - An order of the requests explains all answers of the hubs (porcupine), for locks with on_expiry = "keep" and for
+//     barriers.
+//   - A barrier opens only if enough members wait, or waited a short time before. A wait passes at most one generation,
+//     and each member of a generation has one wait. A wait whose generation opened gets this answer.
+//   - A barrier opens if its last missing member is retired.
 //
 // The packages internal/fleet/hub and test/chaos test the same with real hubs.
 package coordination

@@ -3,6 +3,7 @@ package coordination
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"sync"
@@ -23,6 +24,8 @@ type host struct {
 	away atomic.Bool // isolated from all hubs
 	busy atomic.Bool // a run is unfinished
 	gone atomic.Bool // it does not return
+	// order is the order of the requests about barriers. The sequence of the agent is tested with locks.
+	order atomic.Uint64
 
 	state  sync.Mutex // of the fields below
 	disk   *mem.FS
@@ -86,6 +89,7 @@ func (x *host) powerCut() {
 
 func (x *host) askSlot(ctx context.Context, r fleet.SlotRequest) (a fleet.SlotAnswer, err error) {
 	body, err := json.Marshal(r)
+	sent := x.at()
 	if err == nil {
 		body, err = x.request(ctx, x, func(ctx context.Context, p *process) ([]byte, error) {
 			x.note("%s gets from web%d: %s", p.name, x.i, body)
@@ -94,10 +98,14 @@ func (x *host) askSlot(ctx context.Context, r fleet.SlotRequest) (a fleet.SlotAn
 			return answer, err
 		})
 	}
-	if err != nil {
-		return a, err
+	if err == nil {
+		a, err = fleet.ParseSlotAnswer(body)
 	}
-	return fleet.ParseSlotAnswer(body)
+	release := r.Action == fleet.SlotRelease
+	if err != nil && !errors.Is(err, fleet.ErrNoHub) || a.Granted || release && err == nil || errors.Is(err, errLost) {
+		x.record(x.i, slotRequest{string(x.id), release, r.Token, r.Order}, slotAnswer{err == nil, a.Token}, sent, err == nil)
+	}
+	return a, err
 }
 
 // run is a process that changes the host.

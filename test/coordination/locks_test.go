@@ -36,6 +36,7 @@ func playLocks(s *site) []string {
 	onExpiry := coordination.Free
 	if s.dice(3) == 0 {
 		onExpiry = coordination.Keep
+		s.ordered, s.check = lockModel, true
 	}
 	s.declared = func(p *process) {
 		p.locks.Declare([]source.Lock{{Name: lockName, Slots: slotCount, Lease: int64(lease / time.Second),

@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
@@ -44,13 +47,23 @@ func histories(t *testing.T, usual int, play func(s *site) []string) {
 	for i := range uint64(n) {
 		var wrong []string
 		var story string
+		var done *site
 		synctest.Test(t, func(t *testing.T) {
 			s := newSite(t, first+i)
 			defer s.close()
 			wrong = play(s)
 			sum.add(s.count)
 			story = strings.Join(s.story, "\n")
+			done = s
 		})
+		if done.check {
+			more, undecided := explained(done.operations, done.ordered)
+			wrong = append(wrong, more...)
+			sum.add(counts{"answers explained": 1 - len(more)})
+			if undecided {
+				sum.add(counts{"answers explained": -1, "answers undecided": 1})
+			}
+		}
 		if len(wrong) > 0 {
 			t.Errorf("history %d:", first+i)
 			for _, text := range wrong[:min(len(wrong), 10)] {
@@ -86,6 +99,7 @@ type site struct {
 	declared  func(p *process) // declares the objects of the repository at a hub
 	processes sync.WaitGroup
 	faulty    atomic.Bool // requests are lost, and reads are outdated
+	sealed    atomic.Bool // further operations are not recorded
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -93,6 +107,9 @@ type site struct {
 	count   counts
 	wrong   []string
 	story   []string
+	operations
+	ordered porcupine.Model // of operations, if check is set
+	check   bool
 }
 
 func newSite(t *testing.T, seed uint64) *site {
@@ -210,6 +227,9 @@ func (s *site) fault(jump time.Duration) {
 	}
 }
 
+// errLost is the error of a request whose connection was lost.
+var errLost = errors.New("the hub was killed")
+
 // request sends a request of a host to any hub, as its agent does. Without an answer, the request can still have its
 // effect, also later.
 func (s *site) request(ctx context.Context, x *host,
@@ -245,7 +265,7 @@ func (s *site) request(ctx context.Context, x *host,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-p.ctx.Done():
-		return nil, fleet.ErrNoHub
+		return nil, errLost
 	case r := <-answered:
 		return r.body, r.err
 	}

@@ -3,6 +3,7 @@ package barrier
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // EventKind names an input.
@@ -23,8 +24,14 @@ type Event struct {
 	Definition Definition // of Define; it must pass Check
 	Target     string     // of Arrive and Withdraw
 	Run        string     // of Arrive and Withdraw; it must pass CheckRun
+	// Order is larger than the Order of all earlier requests of the target; 0 means unknown. An Arrive has no effect if
+	// the target sent a request of another run, or a Withdraw, later.
+	Order uint64
 	// Members are the current members, each once. Define, Undefine and Withdraw ignore them.
 	Members []Member
+	// Observed is the time for which the hub has seen the arrival of each target unchanged. A clock that does not jump
+	// measures it. If it is nil, only the wall clock decides whether an arrival ended.
+	Observed map[string]time.Duration
 	// Restored is the time at which the fleet was restored from a backup, in ms since 1970; 0 means never.
 	Restored int64
 }
@@ -41,6 +48,7 @@ const (
 	Withdrawn ChangeKind = "withdrawn"
 	Expired   ChangeKind = "expired" // the arrival was not repeated in time, or the target is no longer a member
 	Opened    ChangeKind = "opened"
+	Noted     ChangeKind = "noted" // the withdrawal of a target that did not wait
 )
 
 // Change is an effect of an event. Target is set for the effects on one arrival, and Count is the number of arrivals
@@ -60,6 +68,7 @@ const (
 	Empty      Refusal = "empty"      // the barrier has no members
 	TooMany    Refusal = "too_many"   // the barrier has more than MaxMembers members
 	Undeclared Refusal = "undeclared" // the repository no longer declares the barrier
+	Outdated   Refusal = "outdated"   // the target sent a later request
 )
 
 // Answer is the result of an event.
@@ -77,7 +86,7 @@ type Answer struct {
 // Decide returns the state after an event, and the answer. now is in ms since 1970.
 func Decide(s State, e Event, now int64) (State, Answer) {
 	d := decision{State: s, now: now, e: e}
-	d.Arrivals, d.Passes = slices.Clone(s.Arrivals), slices.Clone(s.Passes)
+	d.Arrivals, d.Passes, d.Left = slices.Clone(s.Arrivals), slices.Clone(s.Passes), slices.Clone(s.Left)
 	d.expire()
 	switch e.Kind {
 	case Define:
@@ -111,7 +120,7 @@ func (d *decision) change(k ChangeKind, target string) {
 
 // expire removes the arrivals that ended, and the passes that are not needed any more.
 func (d *decision) expire() {
-	live := d.Waiting(d.now, d.e.Restored)
+	live := slices.DeleteFunc(d.Waiting(d.e.Restored), func(a Arrival) bool { return d.unchanged(a) >= ArrivalTime })
 	for _, a := range d.Arrivals {
 		if !slices.Contains(live, a) {
 			d.change(Expired, a.Target)
@@ -119,6 +128,14 @@ func (d *decision) expire() {
 	}
 	d.Arrivals = live
 	d.Passes = slices.DeleteFunc(d.Passes, func(p Pass) bool { return d.now >= p.At+PassTime.Milliseconds() })
+}
+
+// unchanged returns the time since the last repetition of an arrival.
+func (d *decision) unchanged(a Arrival) time.Duration {
+	if d.e.Observed == nil {
+		return time.Duration(d.now-a.Renewed) * time.Millisecond
+	}
+	return d.e.Observed[a.Target]
 }
 
 func (d *decision) define(want Definition) {
@@ -138,20 +155,39 @@ func (d *decision) arrive() {
 		d.remove(e.Target, Expired)
 		return
 	}
+	if d.outdated() {
+		d.answer.Refused = Outdated
+		return
+	}
 	i := slices.IndexFunc(d.Arrivals, func(a Arrival) bool { return a.Target == e.Target })
 	switch {
 	case i >= 0 && d.Arrivals[i].Run == e.Run:
-		if a := &d.Arrivals[i]; d.now >= a.Renewed+RenewTime.Milliseconds() {
+		if a := &d.Arrivals[i]; d.unchanged(*a) >= RenewTime {
 			a.Renewed = d.now
+			a.Beat++
+			a.Order = max(a.Order, e.Order)
 			d.change(Renewed, e.Target)
 		}
 	default:
 		d.Arrivals = slices.DeleteFunc(d.Arrivals, func(a Arrival) bool { return a.Target == e.Target })
-		d.Arrivals = append(d.Arrivals, Arrival{Target: e.Target, Run: e.Run, Since: d.now, Renewed: d.now})
+		d.Arrivals = append(d.Arrivals, Arrival{Target: e.Target, Run: e.Run, Since: d.now, Renewed: d.now,
+			Order: e.Order})
+		d.Left = slices.DeleteFunc(d.Left, func(l Left) bool { return l.Target == e.Target })
 		d.change(Arrived, e.Target)
 	}
 	d.open()
 	d.passed()
+}
+
+// outdated reports whether the target sent a request of another run, or a withdrawal, later.
+func (d *decision) outdated() bool {
+	e := d.e
+	late := func(target, run string, order uint64) bool {
+		return target == e.Target && run != e.Run && e.Order > 0 && e.Order < order
+	}
+	return slices.ContainsFunc(d.Arrivals, func(a Arrival) bool { return late(a.Target, a.Run, a.Order) }) ||
+		slices.ContainsFunc(d.Passes, func(p Pass) bool { return late(p.Target, p.Run, p.Order) }) ||
+		slices.ContainsFunc(d.Left, func(l Left) bool { return late(l.Target, "", l.Order) })
 }
 
 // passed sets the answer if the generation of the run opened.
@@ -188,6 +224,12 @@ func (d *decision) withdraw() {
 		d.Arrivals = slices.Delete(d.Arrivals, i, i+1)
 		d.change(Withdrawn, d.e.Target)
 	}
+	if d.e.Order > 0 {
+		d.Left = slices.DeleteFunc(d.Left, func(l Left) bool { return l.Target == d.e.Target })
+		d.Left = append(d.Left, Left{Target: d.e.Target, Order: d.e.Order})
+		d.Left = d.Left[max(0, len(d.Left)-MaxMembers):]
+		d.change(Noted, d.e.Target)
+	}
 }
 
 // remove removes the arrival of a target, if it has one.
@@ -219,7 +261,8 @@ func (d *decision) open() {
 	d.Generation++
 	for _, a := range d.Arrivals {
 		d.Passes = slices.DeleteFunc(d.Passes, func(p Pass) bool { return p.Target == a.Target })
-		d.Passes = append(d.Passes, Pass{Target: a.Target, Run: a.Run, Generation: d.Generation, At: d.now})
+		d.Passes = append(d.Passes, Pass{Target: a.Target, Run: a.Run, Generation: d.Generation, At: d.now,
+			Order: a.Order})
 	}
 	d.Passes = d.Passes[max(0, len(d.Passes)-MaxMembers):]
 	d.answer.Changes = append(d.answer.Changes, Change{Kind: Opened, Count: len(d.Arrivals)})
@@ -252,6 +295,8 @@ func (a Answer) Explain(name string) string {
 		return fmt.Sprintf("the barrier %s has more than %d members", name, MaxMembers)
 	case Undeclared:
 		return fmt.Sprintf("the repository no longer declares the barrier %s", name)
+	case Outdated:
+		return fmt.Sprintf("the target sent a later request about the barrier %s", name)
 	}
 	if a.Open {
 		return ""

@@ -114,6 +114,52 @@ func TestArrivalEnds(t *testing.T) {
 	want(t, s.arrive("b", "1"), "1/2")
 }
 
+// TestLateArrival: a request to arrive has no effect after a later request of the target.
+func TestLateArrival(t *testing.T) {
+	s := newStory("all", "a")
+	arrive := func(run string, order uint64) Answer {
+		return s.play(Event{Kind: Arrive, Target: "a", Run: run, Order: order})
+	}
+	want(t, arrive("1", 1), "open 1")
+	want(t, arrive("2", 3), "open 2")
+	want(t, arrive("1", 2), "outdated")
+	s = newStory("all", "a", "b")
+	want(t, arrive("3", 4), "1/2")
+	want(t, arrive("1", 3), "outdated")
+	s.at = RenewTime
+	want(t, arrive("3", 6), "1/2")
+	want(t, arrive("4", 5), "outdated") // sent before the repetition
+	s.play(Event{Kind: Withdraw, Target: "a", Run: "3", Order: 8})
+	want(t, arrive("3", 7), "outdated")
+	s.play(Event{Kind: Withdraw, Target: "a", Run: "4", Order: 10})
+	want(t, arrive("4", 9), "outdated") // no earlier request of this run was known
+	want(t, arrive("5", 11), "1/2")
+	want(t, arrive("4", 9), "outdated")
+	if len(s.Left) != 0 {
+		t.Errorf("a withdrawal is kept after the next arrival: %v", s.Left)
+	}
+}
+
+// TestClockJumps: an arrival ends if a hub has not seen a repetition for its time, also if its clock jumps.
+func TestClockJumps(t *testing.T) {
+	s := newStory("all", "a", "b")
+	s.arrive("a", "1")
+	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		s.at = jump
+		e := Event{Kind: Tick, Observed: map[string]time.Duration{"a": ArrivalTime - 1}}
+		if a := s.play(e); len(s.Arrivals) != 1 {
+			t.Errorf("after a jump of %s, the arrival ended: %v", jump, a.Changes)
+		}
+	}
+	e := Event{Kind: Arrive, Target: "a", Run: "1", Observed: map[string]time.Duration{"a": RenewTime}}
+	if a := s.play(e); len(a.Changes) != 1 || a.Changes[0].Kind != Renewed || s.Arrivals[0].Beat != 1 {
+		t.Errorf("the repetition is not stored: %v", a.Changes)
+	}
+	if s.play(Event{Kind: Tick, Observed: map[string]time.Duration{"a": ArrivalTime}}); len(s.Arrivals) != 0 {
+		t.Error("the arrival did not end")
+	}
+}
+
 func TestWithdraw(t *testing.T) {
 	s := newStory("all", "a", "b")
 	s.arrive("a", "1")
@@ -170,7 +216,8 @@ func TestRefusals(t *testing.T) {
 	s.play(Event{Kind: Undefine})
 	want(t, s.arrive("a", "2"), "undeclared")
 	want(t, s.arrive("a", "1"), "open 1")
-	for _, a := range []Answer{{Refused: NotMember}, {Refused: Empty}, {Refused: TooMany}, {Refused: Undeclared}, {}} {
+	for _, a := range []Answer{{Refused: NotMember}, {Refused: Empty}, {Refused: TooMany}, {Refused: Undeclared},
+		{Refused: Outdated}, {}} {
 		if text := a.Explain("schema"); !strings.Contains(text, "barrier schema") {
 			t.Errorf("%q does not name the barrier", text)
 		}

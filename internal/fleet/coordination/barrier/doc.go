@@ -23,9 +23,11 @@
 //   - An unknown or undeclared barrier: arrivals are refused. A generation that opened before remains open for its
 //     runs.
 //   - Another leader, or several hubs: nothing changes, because the state contains all decisions.
-//   - Delays: a request to arrive that reaches the hub after the withdrawal of its run counts for ArrivalTime.
-//   - Clocks: a clock that jumps forward ends arrivals early, and targets that still wait arrive again. A clock that
-//     jumps back extends the arrivals of agents that were killed.
+//   - Delays: a request to arrive has no effect if the target sent a withdrawal, or a request of another run, later.
+//     Without an order of the requests, it counts for ArrivalTime. So does a late request of a run that was killed.
+//   - Clocks: a hub measures ArrivalTime with a clock that does not jump, from the moment at which it saw the last
+//     repetition. So the arrival of an agent that was killed counts longer for a hub that started since. A clock that
+//     jumps forward by PassTime makes hubs forget open generations.
 //   - A fleet that was restored from a backup: earlier arrivals do not count. Targets that still wait arrive again. A
 //     target that did not learn that its generation opened waits until its timeout.
 package barrier

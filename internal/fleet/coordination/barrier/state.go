@@ -67,11 +67,10 @@ type Arrival struct {
 	Target  string `json:"target"`
 	Run     string `json:"run"`
 	Since   int64  `json:"since"`
-	Renewed int64  `json:"renewed"` // time of the last repetition
+	Renewed int64  `json:"renewed"` // time of the last repetition that was stored
+	Beat    uint64 `json:"beat"`    // number of repetitions that were stored
+	Order   uint64 `json:"order,omitempty"`
 }
-
-// ended reports whether the arrival does not count any more.
-func (a Arrival) ended(now int64) bool { return now >= a.Renewed+ArrivalTime.Milliseconds() }
 
 // Pass is a run for which a generation opened.
 type Pass struct {
@@ -79,6 +78,13 @@ type Pass struct {
 	Run        string `json:"run"`
 	Generation uint64 `json:"generation"`
 	At         int64  `json:"at"` // ms since 1970
+	Order      uint64 `json:"order,omitempty"`
+}
+
+// Left is the withdrawal of a target that did not arrive since. A request that the target sent before has no effect.
+type Left struct {
+	Target string `json:"target"`
+	Order  uint64 `json:"order"`
 }
 
 // State contains all that hubs remember of one barrier. Decide does not modify it.
@@ -90,6 +96,7 @@ type State struct {
 	Generation uint64    `json:"generation"`
 	Arrivals   []Arrival `json:"arrivals,omitempty"` // of the next generation, in the order of arrival
 	Passes     []Pass    `json:"passes,omitempty"`   // in the order of their generations
+	Left       []Left    `json:"left,omitempty"`     // in the order of the withdrawals, each target once
 }
 
 // Empty reports whether the state can be removed: the barrier is not declared, and has no open generation.
@@ -98,10 +105,9 @@ func (s State) Empty(now int64) bool {
 	return s.Undeclared && !slices.ContainsFunc(s.Passes, func(p Pass) bool { return !old(p) })
 }
 
-// Waiting returns the arrivals that count at a time.
-func (s State) Waiting(now, restored int64) []Arrival {
-	gone := func(a Arrival) bool { return a.ended(now) || a.Since < restored }
-	return slices.DeleteFunc(slices.Clone(s.Arrivals), gone)
+// Waiting returns the arrivals since the fleet was restored. The newest event removed the arrivals that had ended.
+func (s State) Waiting(restored int64) []Arrival {
+	return slices.DeleteFunc(slices.Clone(s.Arrivals), func(a Arrival) bool { return a.Since < restored })
 }
 
 // Delayed returns the arrivals that have waited longer than AlarmAfter, in the order of arrival.
@@ -110,7 +116,7 @@ func (s State) Delayed(now int64) []Arrival {
 		return nil
 	}
 	short := func(a Arrival) bool { return now < a.Since+s.AlarmAfter.Milliseconds() }
-	return slices.DeleteFunc(s.Waiting(now, 0), short)
+	return slices.DeleteFunc(s.Waiting(0), short)
 }
 
 var nameForm = sync.OnceValue(

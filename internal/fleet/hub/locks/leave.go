@@ -16,7 +16,7 @@ import (
 // return with its certificate, so it keeps its slots.
 func (s *Locks) leave(ctx context.Context, l coordination.State) error {
 	var errs []error
-	seen := s.observed.see(l, s.Uptime())
+	seen := s.see(l)
 	for _, h := range slices.Concat(l.Holders, l.Lost) {
 		standing, err := s.standing(ctx, h.Owner)
 		e := coordination.Event{Kind: coordination.Leave, Owner: h.Owner, Token: h.Token, Working: standing != fleet.Retired,

@@ -47,7 +47,7 @@ type Locks struct {
 	// runLimiter limits the requests of runs, each of which can need several locks.
 	runLimiter limits.TargetLimiter
 	declared   declared
-	observed   observed
+	observed   records.Observed[coordination.Holder]
 }
 
 // The limits of the requests of one target.
@@ -115,14 +115,14 @@ func (s *Locks) decide(ctx context.Context, name string, e coordination.Event,
 		if err != nil {
 			return was, coordination.Answer{}, err
 		}
-		e.Observed = s.observed.see(was, s.Uptime())
+		e.Observed = s.see(was)
 		next, a := coordination.Decide(was, e, s.Now().UnixMilli())
 		if len(a.Changes) == 0 && (a.Refused != "" || e.Kind == coordination.Tick) {
 			return next, a, nil
 		}
 		err = s.Records.Locks.Put(ctx, name, records.Lock{Format: records.LockFormat, State: next}, rev)
 		if err == nil {
-			s.observed.see(next, s.Uptime())
+			s.see(next)
 			record(ctx, s.Events, next, a, by)
 			return next, a, nil
 		}
@@ -136,6 +136,16 @@ func (s *Locks) decide(ctx context.Context, name string, e coordination.Event,
 			return was, a, err
 		}
 	}
+}
+
+// see returns the time for which this hub has seen the lease of each owner.
+func (s *Locks) see(l coordination.State) map[string]time.Duration {
+	leases := map[string]coordination.Holder{}
+	for _, h := range l.Holders {
+		h.Ended = false // the end of a lease does not renew it
+		leases[h.Owner] = h
+	}
+	return s.observed.See(l.Name, leases, s.Uptime())
 }
 
 // read returns the newest state of a lock, and its revision.

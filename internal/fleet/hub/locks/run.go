@@ -96,7 +96,7 @@ func (s *Locks) define(ctx context.Context, d coordination.Definition) error {
 
 // change applies an event to a lock if it has an effect, and removes a lock that has no use.
 func (s *Locks) change(ctx context.Context, l coordination.State, kind coordination.EventKind) error {
-	e := coordination.Event{Kind: kind, Observed: s.observed.see(l, s.Uptime())}
+	e := coordination.Event{Kind: kind, Observed: s.see(l)}
 	if _, a := coordination.Decide(l, e, s.Now().UnixMilli()); len(a.Changes) > 0 {
 		if _, _, err := s.decide(ctx, l.Name, e, order{}); err != nil {
 			return err

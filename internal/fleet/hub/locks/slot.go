@@ -54,7 +54,7 @@ func (s *Locks) observe(ctx context.Context, lock, owner string) (fleet.SlotAnsw
 	}
 	now := s.Now().UnixMilli()
 	next, a := coordination.Decide(state, coordination.Event{Kind: coordination.Acquire, Owner: owner,
-		Restored: s.restored(), Observed: s.observed.see(state, s.Uptime())}, now)
+		Restored: s.restored(), Observed: s.see(state)}, now)
 	if a.Refused == "" {
 		return fleet.SlotAnswer{Free: true}, nil
 	}

@@ -64,7 +64,7 @@ func (w *Waits) arrive(ctx context.Context, t fleet.Target, r fleet.WaitRequest)
 	if err != nil {
 		return out, err
 	}
-	e.Target, e.Run = string(t.ID), r.Run
+	e.Target, e.Run, e.Order = string(t.ID), r.Run, r.Order
 	_, a, err := w.barriers().apply(ctx, w.Now, r.Name, e, false, order{})
 	if err != nil {
 		return out, err

@@ -137,6 +137,28 @@ func TestKilledAgent(t *testing.T) {
 	s.ask(w, 1, arrive("schema", "r1"), `1 of 3`)
 }
 
+// TestClocksOfHubs: hubs whose clocks differ count each other's arrivals, and see when an arrival ends. A request that
+// was sent before the withdrawal has no effect.
+func TestClocksOfHubs(t *testing.T) {
+	s := newSite(t)
+	a, b := s.hub(), s.hub()
+	b.Now = func() time.Time { return s.now.Add(-time.Hour) }
+	s.declare(a, schema)
+	s.ask(a, 0, arrive("schema", "r1"), `1 of 3`)
+	s.ask(b, 1, arrive("schema", "r1"), `2 of 3`)
+	s.ask(a, 1, arrive("schema", "r1"), `2 of 3`)
+	for _, w := range []*Waits{b, a} { // the agent of db1 is killed
+		s.ask(w, 0, arrive("schema", "r1"), `2 of 3`)
+	}
+	s.now = noon.Add(barrier.RenewTime)
+	s.ask(b, 0, arrive("schema", "r1"), `2 of 3`)
+	s.ask(a, 0, arrive("schema", "r1"), `2 of 3`)
+	s.now = noon.Add(barrier.ArrivalTime)
+	s.ask(a, 0, arrive("schema", "r1"), `1 of 3`)
+	s.ask(a, 0, fleet.WaitRequest{Action: fleet.WaitWithdraw, Name: "schema", Run: "r1", Order: 9}, `{}`)
+	s.ask(b, 0, fleet.WaitRequest{Action: fleet.WaitArrive, Name: "schema", Run: "r1", Order: 8}, `sent a later request`)
+}
+
 // TestRestoredFleet: arrivals from before the restoration do not count.
 func TestRestoredFleet(t *testing.T) {
 	s := newSite(t)

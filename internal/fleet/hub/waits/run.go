@@ -58,7 +58,7 @@ func (w *Waits) tidyBarriers(ctx context.Context, all []query.Barrier, known boo
 		e := barrier.Event{Kind: barrier.Define, Definition: d, Restored: w.restored()}
 		names[d.Name] = true
 		s, _, ok := w.Records.Barriers.Get(d.Name)
-		if _, a := barrier.Decide(s.State, e, now); d.Check() == nil && (!ok || len(a.Changes) > 0) {
+		if _, a := barrier.Decide(s.State, w.see(s.State, e), now); d.Check() == nil && (!ok || len(a.Changes) > 0) {
 			_, _, err := o.apply(ctx, w.Now, d.Name, e, true, order{})
 			errs = append(errs, err)
 		}
@@ -68,7 +68,7 @@ func (w *Waits) tidyBarriers(ctx context.Context, all []query.Barrier, known boo
 		if known && !names[s.State.Name] {
 			e.Kind = barrier.Undefine
 		}
-		if _, a := barrier.Decide(s.State, e, now); err == nil && len(a.Changes) > 0 {
+		if _, a := barrier.Decide(s.State, w.see(s.State, e), now); err == nil && len(a.Changes) > 0 {
 			_, _, err = o.apply(ctx, w.Now, s.State.Name, e, false, order{})
 		}
 		errs = append(errs, err, o.remove(ctx, s.State.Name, func(s barrier.State) bool { return s.Empty(now) }))

@@ -43,7 +43,7 @@ func (s Service) describe(b barrier.State, all []member) document.Barrier {
 	d := document.Barrier{Name: b.Name, Quorum: b.Quorum, OfflineAfter: int64(b.OfflineAfter), Generation: b.Generation,
 		Undeclared: b.Undeclared, Members: []document.BarrierMember{}}
 	arrived := map[string]int64{}
-	for _, a := range b.Waiting(s.Of.Now().UnixMilli(), s.Of.restored()) {
+	for _, a := range b.Waiting(s.Of.restored()) {
 		arrived[a.Target] = time.UnixMilli(a.Since).UnixNano()
 	}
 	for _, m := range all {

@@ -80,6 +80,7 @@ func (s *site) hub() *Waits {
 		},
 		Observe: func(context.Context) (map[fleet.TargetID]document.Target, error) { return s.targets, nil }})
 	w.began = noon.Add(-time.Hour)
+	w.Uptime = func() time.Duration { return s.now.Sub(noon) }
 	return w
 }
 

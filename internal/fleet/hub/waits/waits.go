@@ -27,7 +27,9 @@ import (
 
 // Config contains what Waits need of their hub.
 type Config struct {
-	Now     func() time.Time
+	Now func() time.Time
+	// Uptime returns a time that increases evenly, and that no correction of the clock affects. nil: the time since New.
+	Uptime  func() time.Duration
 	Warn    func(text string)
 	Records *records.Table
 	Events  events.Recorder
@@ -45,6 +47,7 @@ type Waits struct {
 	limiter  limits.TargetLimiter
 	declared declared
 	observed observed
+	arrivals records.Observed[barrier.Arrival]
 	began    time.Time // this hub cannot know when targets were connected before
 }
 
@@ -56,6 +59,10 @@ const (
 
 // New returns the barriers and signals that the store has.
 func New(c Config) *Waits {
+	if c.Uptime == nil {
+		began := time.Now()
+		c.Uptime = func() time.Duration { return time.Since(began) }
+	}
 	return &Waits{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)},
 		limiter: limits.TargetLimiter{Every: rate.Every(requestInterval), Burst: requestBurst}}
 }
@@ -70,6 +77,8 @@ type object[S, E, A any] struct {
 	decide       func(s S, e E, now int64) (S, A)
 	// effects returns the number of changes. An answer without changes is not stored.
 	effects func(A) int
+	// observe adds the times for which this hub has seen parts of the state.
+	observe func(S, E) E
 	events  events.Recorder
 	record  func(ctx context.Context, to events.Recorder, s S, a A, by order)
 }
@@ -77,7 +86,7 @@ type object[S, E, A any] struct {
 func (w *Waits) barriers() object[barrier.State, barrier.Event, barrier.Answer] {
 	return object[barrier.State, barrier.Event, barrier.Answer]{what: "barrier", format: records.BarrierFormat,
 		mirror: w.Records.Barriers, decide: barrier.Decide,
-		effects: func(a barrier.Answer) int { return len(a.Changes) }, events: w.Events,
+		effects: func(a barrier.Answer) int { return len(a.Changes) }, observe: w.see, events: w.Events,
 		record: recordBarrier}
 }
 
@@ -85,7 +94,18 @@ func (w *Waits) signals() object[signal.State, signal.Event, signal.Answer] {
 	return object[signal.State, signal.Event, signal.Answer]{what: "signal", format: records.SignalFormat,
 		mirror: w.Records.Signals, decide: signal.Decide,
 		effects: func(a signal.Answer) int { return len(a.Changes) }, events: w.Events,
-		record: recordSignal}
+		observe: func(_ signal.State, e signal.Event) signal.Event { return e },
+		record:  recordSignal}
+}
+
+// see adds the time for which this hub has seen the arrival of each target.
+func (w *Waits) see(s barrier.State, e barrier.Event) barrier.Event {
+	arrivals := map[string]barrier.Arrival{}
+	for _, a := range s.Arrivals {
+		arrivals[a.Target] = a
+	}
+	e.Observed = w.arrivals.See(s.Name, arrivals, w.Uptime())
+	return e
 }
 
 // apply applies an event to the newest state of an object, and stores the result. created permits a new object.
@@ -97,12 +117,13 @@ func (o object[S, E, A]) apply(ctx context.Context, now func() time.Time, name s
 			var none A
 			return was, none, err
 		}
-		next, a := o.decide(was, e, now().UnixMilli())
+		next, a := o.decide(was, o.observe(was, e), now().UnixMilli())
 		if o.effects(a) == 0 {
 			return next, a, nil
 		}
 		err = o.mirror.Put(ctx, name, records.Formatted[S]{Format: o.format, State: next}, rev)
 		if err == nil {
+			o.observe(next, e)
 			o.record(ctx, o.events, next, a, by)
 			return next, a, nil
 		}

@@ -44,7 +44,7 @@ func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS,
 		agentsocket.Slots: agentsocket.Conversation(k.Serve),
 		agentsocket.Locks: agentsocket.Answering(k.Describe),
 		agentsocket.Waits: agentsocket.Answering(func(ctx context.Context, request []byte) ([]byte, error) {
-			return link.Ask(ctx, fleet.MessageWait, request)
+			return askWait(ctx, link, k, request)
 		}),
 	}
 	endServe, err := func() {}, smallfile.Directory(root, agentsocket.Directory)
@@ -58,6 +58,17 @@ func serveRuns(ctx context.Context, s *cli.Printer, m cli.Machine, root host.FS,
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
 	return func() { endServe(); <-done }
+}
+
+// askWait asks a hub about a barrier or a signal. The requests of the host have an order.
+func askWait(ctx context.Context, link fleet.Link, k *slots.Keeper, request []byte) ([]byte, error) {
+	if r, err := fleet.ParseWaitRequest(request); err == nil { // otherwise the hub refuses it
+		r.Order = k.Order()
+		if request, err = json.Marshal(r); err != nil {
+			return nil, err
+		}
+	}
+	return link.Ask(ctx, fleet.MessageWait, request)
 }
 
 func askSlot(ctx context.Context, link fleet.Link, r fleet.SlotRequest) (fleet.SlotAnswer, error) {

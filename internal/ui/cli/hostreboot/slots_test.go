@@ -45,3 +45,17 @@ func TestSlotOfRunAfterReboot(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderOfWaits: requests about barriers have an order, and a hub refuses a request that the agent cannot read.
+func TestOrderOfWaits(t *testing.T) {
+	runs := &slots.Keeper{Order: func() uint64 { return 7 }}
+	for request, want := range map[string]string{
+		`{"action":"arrive","name":"a","run":"r","order":3}`: `{"action":"arrive","name":"a","run":"r","order":7}`,
+		`{"action":"steal"}`: `{"action":"steal"}`,
+	} {
+		link := &countingLink{}
+		if _, err := askWait(t.Context(), link, runs, []byte(request)); err != nil || link.last != want {
+			t.Errorf("%s: %s, want %s: %v", request, link.last, want, err)
+		}
+	}
+}

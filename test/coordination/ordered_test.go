@@ -1,0 +1,147 @@
+package coordination
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// operations are requests to hubs with their answers, for porcupine. site.mu protects them.
+type operations []porcupine.Operation
+
+// lateBy is the longest time after which a request can have its effect: its delay, and the delay of a write.
+const lateBy = 2 * time.Minute
+
+// record records a request that was sent at a time. Without an answer, it can have its effect later, or never.
+func (s *site) record(client int, in any, out any, sent time.Duration, answered bool) {
+	if s.sealed.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end := s.at()
+	if !answered {
+		end = sent + lateBy
+	}
+	// A call and a return at the same time are concurrent.
+	s.operations = append(s.operations, porcupine.Operation{ClientId: client, Input: in, Output: out,
+		Call: 2 * int64(sent), Return: 2*int64(end) + 1})
+}
+
+// explained checks whether an order of the requests explains their answers. It runs in real time.
+func explained(all operations, m porcupine.Model) (wrong []string, undecided bool) {
+	switch porcupine.CheckOperationsTimeout(m, all, 10*time.Second) {
+	case porcupine.Ok:
+		return nil, false
+	case porcupine.Unknown:
+		return nil, true
+	}
+	out := []string{"no order of the requests explains the answers"}
+	for _, op := range all {
+		out = append(out, fmt.Sprintf("%s to %s: %+v %+v", time.Duration(op.Call/2), time.Duration(op.Return/2), op.Input,
+			op.Output))
+	}
+	return out, false
+}
+
+// model returns a model whose states are values.
+func model[S comparable](first S, next func(s S, in, out any) []S) porcupine.Model {
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{first} },
+		Step: func(state, in, out any) (to []any) {
+			for _, s := range next(state.(S), in, out) {
+				to = append(to, s)
+			}
+			return to
+		},
+		Equal: func(a, b any) bool { return a == b },
+	}
+	return m.ToModel()
+}
+
+// slotRequest is a request for a slot, or its release. token is 0 if it is unknown.
+type slotRequest struct {
+	owner   string
+	release bool
+	token   uint64
+	order   uint64
+}
+
+// slotAnswer is the answer to a request: token of a grant, 0 for a release, or no answer. A refusal is not recorded,
+// because a refused request has no effect, and can depend on an outdated read.
+type slotAnswer struct {
+	answered bool
+	token    uint64
+}
+
+// owned is a slot of the model. token is 0 if no answer contained it yet.
+type owned struct {
+	owner        string
+	token, order uint64
+}
+
+// semaphore is the state of the lock in the model: the owners as text, and the largest known token.
+type semaphore struct {
+	owners string
+	last   uint64
+}
+
+func (s semaphore) list() (out []owned) {
+	for _, text := range strings.Fields(s.owners) {
+		var o owned
+		_, _ = fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%s %d %d", &o.owner, &o.token, &o.order)
+		out = append(out, o)
+	}
+	return out
+}
+
+func (s semaphore) with(all []owned) semaphore {
+	slices.SortFunc(all, func(a, b owned) int { return strings.Compare(a.owner, b.owner) })
+	var out []string
+	for _, o := range all {
+		out = append(out, fmt.Sprintf("%s,%d,%d", o.owner, o.token, o.order))
+	}
+	s.owners = strings.Join(out, " ")
+	return s
+}
+
+// lockModel is a semaphore whose slots stay taken until they are released.
+var lockModel = model(semaphore{}, func(s semaphore, in, out any) (to []semaphore) {
+	r, a, all := in.(slotRequest), out.(slotAnswer), s.list()
+	i := slices.IndexFunc(all, func(o owned) bool { return o.owner == r.owner })
+	if !a.answered {
+		to = append(to, s)
+	}
+	switch {
+	case r.release:
+		return append(to, released(s, all, i, r)...)
+	case i < 0 && len(all) >= slotCount:
+		return to
+	case i < 0 && a.answered && a.token <= s.last:
+		return to
+	case i < 0:
+		s.last = max(s.last, a.token)
+		return append(to, s.with(append(all, owned{r.owner, a.token, r.order})))
+	case a.answered && all[i].token != 0 && all[i].token != a.token:
+		return to
+	}
+	all[i].token = max(all[i].token, a.token)
+	all[i].order = max(all[i].order, r.order)
+	s.last = max(s.last, a.token)
+	return append(to, s.with(all))
+})
+
+// released returns the states after a release: both if the token of the slot is unknown.
+func released(s semaphore, all []owned, i int, r slotRequest) []semaphore {
+	if i < 0 || r.order < all[i].order || r.token != 0 && all[i].token != 0 && r.token != all[i].token {
+		return []semaphore{s}
+	}
+	free := s.with(slices.Delete(slices.Clone(all), i, i+1))
+	if r.token != 0 && all[i].token == 0 {
+		return []semaphore{s, free}
+	}
+	return []semaphore{free}
+}
