@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
@@ -314,5 +315,24 @@ func TestScopesInForms(t *testing.T) {
 		if got := scopes(file, text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s gives\n%+v\nwant\n%+v", file, got, want)
 		}
+	}
+}
+
+// TestConditionsAreSteps: each condition is a valid step.
+func TestConditionsAreSteps(t *testing.T) {
+	for want, p := range map[string]query.Probe{
+		"CHECK scope http=http://x/ status=204 contains=ok within=10s": {HTTP: "http://x/", Status: 204, Contains: "ok"},
+		"CHECK scope tcp=db:5432 within=10s":                           {TCP: "db:5432"},
+		`CHECK scope exec="test -f /x" within=10s`:                     {Exec: "test -f /x"},
+		"CHECK scope unit=etcd.service within=10s":                     {Unit: "etcd.service"},
+		"CHECK scope file=/etc/x contains=x within=10s":                {File: "/etc/x", Contains: "x"},
+	} {
+		s, err := p.Step(10 * time.Second)
+		if err != nil || s.Text() != want {
+			t.Errorf("%q, %v; not %q", s.Text(), err, want)
+		}
+	}
+	if _, err := (query.Probe{}).Step(time.Second); err == nil {
+		t.Error("a step without a condition")
 	}
 }

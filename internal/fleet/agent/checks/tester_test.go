@@ -195,22 +195,3 @@ func TestMemory(t *testing.T) {
 		t.Error("it has another composition")
 	}
 }
-
-// TestStep: each condition is a valid step.
-func TestStep(t *testing.T) {
-	for want, p := range map[string]query.Probe{
-		"CHECK scope http=http://x/ status=204 contains=ok within=10s": {HTTP: "http://x/", Status: 204, Contains: "ok"},
-		"CHECK scope tcp=db:5432 within=10s":                           {TCP: "db:5432"},
-		`CHECK scope exec="test -f /x" within=10s`:                     {Exec: "test -f /x"},
-		"CHECK scope unit=etcd.service within=10s":                     {Unit: "etcd.service"},
-		"CHECK scope file=/etc/x contains=x within=10s":                {File: "/etc/x", Contains: "x"},
-	} {
-		s, err := checks.Step(p, 10*time.Second)
-		if err != nil || s.Text() != want {
-			t.Errorf("%q, %v; not %q", s.Text(), err, want)
-		}
-	}
-	if _, err := checks.Step(query.Probe{}, time.Second); err == nil {
-		t.Error("a step without a condition")
-	}
-}

@@ -27,7 +27,7 @@ func scopesOf(s *cli.Printer, m cli.Machine, files host.FS) agent.Scopes {
 			return compile.Ask(s.App.Language.Queries, compile.ScopesQuery{About: compile.About{Tree: tree}})
 		},
 		Test: func(ctx context.Context, p query.Probe, limit time.Duration) error {
-			test, err := checks.Step(p, limit)
+			test, err := p.Step(limit)
 			if err != nil {
 				return err
 			}
