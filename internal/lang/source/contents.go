@@ -149,9 +149,7 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 		return "Test among states",
 			"Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
 	case "task", "verify":
-		return "Task outside of a scope",
-			`A task belongs to a scope: cluster "search" { task "templates" { command = […] } }. ` +
-				"For work on each target, declare an exec."
+		return "Task outside of a scope", "A task belongs to a scope: write it inside a cluster or scope block."
 	case "exported":
 		if ps.in != nil || ps.top {
 			return "Exported block outside of a module",
