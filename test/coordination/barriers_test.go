@@ -27,7 +27,7 @@ const (
 // TestHostsAtABarrier: a barrier opens only if enough members wait, and each member continues with its generation,
 // while runs, agents and hubs are killed, hosts and hubs are partitioned, and clocks of hubs jump.
 func TestHostsAtABarrier(t *testing.T) {
-	histories(t, 60, func(s *site) []string { return playBarrier(s) })
+	histories(t, 40, func(s *site) []string { return playBarrier(s) })
 }
 
 // barrierHistory contains the waits of all hosts. site.mu protects waits and opened.

@@ -27,7 +27,7 @@ const largeJump = 2 * time.Hour
 // TestRunsWithLocks: of 20 hosts, at most two work at the same time, while runs, agents and hubs are killed, hosts and
 // hubs are partitioned, and clocks of hubs jump.
 func TestRunsWithLocks(t *testing.T) {
-	histories(t, 60, func(s *site) []string { return playLocks(s) })
+	histories(t, 40, func(s *site) []string { return playLocks(s) })
 }
 
 // playLocks plays a history of runs that need a slot of one lock.
