@@ -48,7 +48,7 @@ signal "start" {
 			{Name: "one", Quorum: "1"}},
 		Signals: []query.Signal{{Name: "schema", Keep: 86400}, {Name: "start", Senders: []string{"web1"}, Keep: 3600}},
 	}
-	if len(ds) > 0 || !reflect.DeepEqual(got, want) || got.Valid() != nil {
+	if ds.HasErrors() || !reflect.DeepEqual(got, want) || got.Valid() != nil {
 		t.Errorf("%+v, %v, %v", got, ds, got.Valid())
 	}
 }

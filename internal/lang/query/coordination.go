@@ -34,6 +34,7 @@ type Signal struct {
 func Waits(p *source.Program) (out Coordination, ds diag.List) {
 	r := &syntax.Reports{}
 	all := indexTargets(p, r)
+	waves := barrierWaves{p: p, labels: all.labels}
 	selected := func(what, name string, s *source.Selector, at diag.Range) []string {
 		out := all.selected(s)
 		if len(out) > source.MaxMembers {
@@ -45,6 +46,7 @@ func Waits(p *source.Program) (out Coordination, ds diag.List) {
 	for _, b := range p.Barriers {
 		out.Barriers = append(out.Barriers, Barrier{Name: b.Name, Quorum: b.Quorum, OfflineAfter: b.OfflineAfter,
 			AlarmAfter: b.AlarmAfter, Members: selected("barrier", b.Name, &b.Members, b.Range)})
+		waves.warn(r, b, out.Barriers[len(out.Barriers)-1].Members)
 	}
 	for _, s := range p.Signals {
 		x := Signal{Name: s.Name, Keep: s.Keep}

@@ -60,7 +60,8 @@ func validate(ctx context.Context, s *cli.Session) error {
 	examples, ds := addExamples(s.Printer, src)
 	targets, more := s.App.Language.Targets(src.Tree)
 	_, unfit := compile.Ask(s.App.Language.Queries, compile.ScopesQuery{About: compile.About{Tree: src.Tree}})
-	ds = slices.Concat(ds, more, unfit)
+	_, apart := compile.Ask(s.App.Language.Queries, compile.WaitsQuery{About: compile.About{Tree: src.Tree}})
+	ds = slices.Concat(ds, more, unfit, apart)
 	if s.Target != "" && !more.HasErrors() && !slices.Contains(targets, s.Target) {
 		return cli.UnknownTarget(s.Target, targets)
 	}
