@@ -31,7 +31,7 @@ func (s *site) record(client int, in any, out any, sent time.Duration, answered 
 		Call: 2 * int64(sent), Return: 2*int64(end) + 1})
 }
 
-// thinkFor limits the search for an order. Most histories need some milliseconds, and a few need hours.
+// thinkFor limits the search for an order. Most histories need some milliseconds, and a few far longer.
 const thinkFor = 2 * time.Second
 
 // explained checks whether an order of the requests explains their answers. It runs in real time.
