@@ -44,6 +44,8 @@ const (
 	LockChanged          HubEventKind = "lock"      // a lock is declared, or a slot was acquired, released or lost
 	BarrierChanged       HubEventKind = "barrier"   // a target arrived at a barrier, or a generation opened
 	SignalChanged        HubEventKind = "signal"    // a signal is declared, was sent or cleared
+	ScopeChanged         HubEventKind = "scope"     // a scope is declared, or has another verdict
+	TaskChanged          HubEventKind = "task"      // an attempt of a task of a scope began or ended, or a user decided
 	RepositoryUpdated    HubEventKind = "followed"  // a repository has a new commit
 	RepositoryUnreadable HubEventKind = "unread"    // a repository cannot be read
 	JobChanged           HubEventKind = "job"       // a user created or cancelled a job

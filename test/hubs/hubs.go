@@ -68,6 +68,8 @@ func (compiler) States(t repo.Tree) ([]query.DeclaredState, diag.List) {
 	return compile.Open(t).States()
 }
 
+func (compiler) Scopes(t repo.Tree) (query.Scopes, diag.List) { return compile.Scopes(t) }
+
 func (compiler) Waits(t repo.Tree) (query.Coordination, diag.List) { return compile.Waits(t) }
 
 func (compiler) Strategies(t repo.Tree) ([]query.Strategy, diag.List) { return compile.Strategies(t) }

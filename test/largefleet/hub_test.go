@@ -109,10 +109,13 @@ func (f *simFleet) leaderConfig(h *hub, store *assignments.Store) leader.Config 
 		IsAnyConnected: f.isAnyConnected,
 		Compile:        func(repo.Tree) ([]query.Target, diag.List) { return f.compiled, nil },
 		Strategies:     func(repo.Tree) ([]query.Strategy, diag.List) { return f.strategies, nil },
-		Locks:          func(repo.Tree) ([]source.Lock, diag.List) { return nil, nil },
-		Waits:          func(repo.Tree) (query.Coordination, diag.List) { return query.Coordination{}, nil },
-		SetMemberships: func(map[string]view.Memberships) {}, DeclareLocks: func([]source.Lock) {},
-		DeclareWaits:    func(query.Coordination) {},
+		Coordination: leader.Coordination{
+			Locks:        func(repo.Tree) ([]source.Lock, diag.List) { return nil, nil },
+			Waits:        func(repo.Tree) (query.Coordination, diag.List) { return query.Coordination{}, nil },
+			Scopes:       func(repo.Tree) (query.Scopes, diag.List) { return query.Scopes{}, nil },
+			DeclareLocks: func([]source.Lock) {}, DeclareWaits: func(query.Coordination) {},
+			DeclareScopes: func(string, query.Scopes) {}},
+		SetMemberships:  func(map[string]view.Memberships) {},
 		UnlessDismissed: context.WithCancel, Refollow: func() {}}
 }
 

@@ -36,6 +36,9 @@ const (
 	LockOverdue        AlarmKind = "lock_overdue"        // targets did not release slots of a lock in time
 	LockQueue          AlarmKind = "lock_queue"          // targets wait for a slot of a lock for too long
 	BarrierClosed      AlarmKind = "barrier_closed"      // targets wait at a barrier for too long
+	ScopeFailed        AlarmKind = "scope_failed"        // the verdict of a scope is failed
+	TaskFailed         AlarmKind = "task_failed"         // a task of a scope failed, and is not tried again
+	TaskUndecided      AlarmKind = "task_undecided"      // a user must decide whether a task is done
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

@@ -35,6 +35,7 @@ type Contents struct {
 	Strategies []query.Strategy
 	Locks      []source.Lock
 	Waits      query.Coordination // barriers and signals
+	Scopes     query.Scopes       // without the inputs of tasks
 }
 
 // Configured is the configuration of one target at one revision.

@@ -25,6 +25,7 @@ type Compiler interface {
 type Coordination interface {
 	Locks(tree repo.Tree) ([]source.Lock, diag.List)
 	Waits(tree repo.Tree) (query.Coordination, diag.List)
+	Scopes(tree repo.Tree) (query.Scopes, diag.List)
 }
 
 // StateReader is a Compiler that also reads the states that a repository declares. Without it, searches find no states.

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 	"fettle.dev/fettle/internal/fleet/hub/waits"
 	"fettle.dev/fettle/internal/fleet/route"
 )
@@ -51,7 +52,7 @@ func apiTable(h *Hub) *api.Table {
 	for _, part := range []interface{ HandleRoutes(t *api.Table) }{
 		h.repository, h.exports, h.jobs, h.rolloutService(), h.differences, exemptions, h.binaries, &h.users,
 		h.members.HubStatus, h.members.Retirement, &h.notices, h.backups, h.requests, h.certificates, slots,
-		waits.Service{Of: h.waits}, h.history,
+		waits.Service{Of: h.waits}, scopes.Service{Of: h.scopes}, h.history,
 		searchService(&h.core, h.index, h.rolloutService()),
 		rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
 			Branch: func() string { return h.repository.Repository().Branch }, Events: h.events},

@@ -7,7 +7,19 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 )
+
+// scopesLater are the scopes of a hub. The part of the hub is created after its metrics.
+type scopesLater struct{ h *Hub }
+
+func (s scopesLater) Scopes(ctx context.Context) ([]document.Scope, error) {
+	return scopes.Service{Of: s.h.scopes}.Scopes(ctx)
+}
+
+func (s scopesLater) Tasks(ctx context.Context) ([]document.ScopeTask, error) {
+	return scopes.Service{Of: s.h.scopes}.Tasks(ctx)
+}
 
 // open opens the directory and starts the bus. Agents can connect then, but they get answers only
 // after serve was called.
@@ -18,7 +30,7 @@ func (h *Hub) open(ctx context.Context) error {
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: h.Health, Now: h.now, Version: h.conf.Version,
 		Redundancy: h.members.Redundancy, Rollouts: func(ctx context.Context) ([]document.Rollout, error) {
 			return h.rolloutService().Rollouts(ctx) // its parts are created later
-		}})
+		}, Scopes: scopesLater{h}})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}
@@ -50,6 +62,7 @@ func (h *Hub) watchMirrors() {
 	r.Jobs.Changed = func(_ string, r records.Job, _ uint64, gone bool) {
 		if !gone {
 			h.jobs.Offer(h.ctx, r)
+			h.scopes.OnJob(r)
 		}
 	}
 	r.RevocationLists.Changed = h.certificates.OnList

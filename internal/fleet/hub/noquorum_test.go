@@ -93,7 +93,12 @@ func (w *several) prepared() alone {
 	o.must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)
 	id, link := w.agent("web1", tok.Secret)
 	w.assigned(id, link, fleet.Assignment{})
-	w.commit(map[string]string{"fettle.hcl": webGroup + "policy { rollout = \"careful\" }\n"})
+	w.commit(map[string]string{"fettle.hcl": webGroup + "policy { rollout = \"careful\" }\n" +
+		"cluster \"search\" {\n  labels = { role = \"web\" }\n}\n"})
+	until(w.t, "a verdict of the scope", func() (h document.ScopeHistory, _ bool) {
+		err := o.ask("GET", "/v1/scopes/cluster/search/history", nil, &h)
+		return h, err == nil && len(h.Verdicts) > 0
+	})
 	until(w.t, "a rollout", func() (document.RolloutPage, bool) {
 		var page document.RolloutPage
 		o.must("GET", "/v1/rollouts", nil, &page)
@@ -112,7 +117,7 @@ func (w *several) prepared() alone {
 		"target": "web1", "module": "web", "job": r.ID, "rollout": "r1",
 		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
 		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze", "lock": "reboots",
-		"commit": "main", "signal": "schema", "run": "1",
+		"commit": "main", "signal": "schema", "run": "1", "kind": "cluster", "scope": "search", "task": "users",
 	}, bodies: map[string]any{
 		"POST /v1/exemptions":               document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},

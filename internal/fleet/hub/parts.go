@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/repository"
 	"fettle.dev/fettle/internal/fleet/hub/requests"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 	"fettle.dev/fettle/internal/fleet/hub/search"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
@@ -61,6 +62,7 @@ type parts struct {
 	rollouts     *rollouts.Log
 	locks        *locks.Locks
 	waits        *waits.Waits
+	scopes       *scopes.Scopes
 	history      *history.History
 	index        *search.Index
 	differences  *differences.Service
@@ -90,7 +92,8 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
 		}})
-	p.leader = newLeader(c, p.repository, p.rollouts, p.locks, p.waits)
+	p.scopes = newScopes(c)
+	p.leader = newLeader(c, p)
 	p.binaries = newBinaries(c)
 	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,
 		Records: &c.records, Content: c.content, Repository: p.repository.Repository, Decide: p.leader.Decide,
@@ -157,14 +160,26 @@ func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.
 		Adopt: c.assignments.Adopt, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
 }
 
-func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks,
-	w *waits.Waits) *leader.Leader {
+func newScopes(c *core) *scopes.Scopes {
+	return scopes.New(scopes.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
+		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
+			return c.view.ByID(ctx, c.now())
+		},
+		Checks: func(ctx context.Context) (map[fleet.TargetID][]fleet.CheckResult, error) {
+			return view.ChecksOf(ctx, c.view)
+		}})
+}
+
+// newLeader returns the leader. The parts before it must exist.
+func newLeader(c *core, p parts) *leader.Leader {
+	r, l, s, w := p.repository, p.rollouts, p.locks, p.waits
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
 		Compile:    c.conf.Compile.Targets,
 		Strategies: c.conf.Compile.Strategies, Refollow: r.Refollow, Rollouts: l, Observed: c.view.Changed,
-		Locks: c.conf.Compile.Locks, DeclareLocks: s.Declare,
-		Waits: c.conf.Compile.Waits, DeclareWaits: w.Declare,
+		Coordination: leader.Coordination{Locks: c.conf.Compile.Locks, DeclareLocks: s.Declare,
+			Waits: c.conf.Compile.Waits, DeclareWaits: w.Declare,
+			Scopes: c.conf.Compile.Scopes, DeclareScopes: p.scopes.Declare},
 		IsAnyConnected: c.view.IsAnyConnected,
 		Observe: func(ctx context.Context) (map[fleet.TargetID]document.Target, error) {
 			return c.view.ByID(ctx, c.now())
@@ -177,6 +192,7 @@ func newLeader(c *core, r *repository.Follower, l *rollouts.Log, s *locks.Locks,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return s.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return w.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return p.scopes.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return newAsker(c, l).Run(ctx) }}})
 }
 

@@ -341,6 +341,9 @@ func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobE
 	if twice {
 		a.sim.fault("%s runs the request %s twice", a.name, act.Job.ID)
 	}
+	if t := act.Job.Task; t != nil {
+		return a.task(ctx, act.Job.ID, t)
+	}
 	select {
 	case <-ctx.Done():
 		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: true}}
@@ -348,6 +351,27 @@ func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobE
 	}
 	return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID,
 		Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
+}
+
+// task does a task of a cluster, which no target may do twice: its result is never a failure, and no user decides.
+func (a *simAgent) task(ctx context.Context, id string, t *fleet.TaskAttempt) machine.JobEnded {
+	a.sim.mu.Lock()
+	if a.sim.tasks == nil {
+		a.sim.tasks = map[string]string{}
+	}
+	key := t.Task + " " + t.Digest
+	before, twice := a.sim.tasks[key]
+	a.sim.tasks[key] = fmt.Sprintf("%s, fence %d", a.name, t.Fence)
+	a.sim.mu.Unlock()
+	if twice {
+		a.sim.fault("%s does the task %s with the fence %d after %s", a.name, key, t.Fence, before)
+	}
+	select {
+	case <-ctx.Done():
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Interrupted: true}}
+	case <-time.After(20 * time.Second):
+	}
+	return machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Task: fleet.TaskDone}}
 }
 
 // LocalFreeze implements agent.Enforcer.

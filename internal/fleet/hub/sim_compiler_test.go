@@ -13,6 +13,8 @@ type simCompiler struct{}
 
 func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
+func (simCompiler) Scopes(t repo.Tree) (query.Scopes, diag.List) { return compile.Scopes(t) }
+
 func (simCompiler) Waits(t repo.Tree) (query.Coordination, diag.List) { return compile.Waits(t) }
 
 func (simCompiler) Locks(t repo.Tree) ([]source.Lock, diag.List) { return compile.Locks(t) }

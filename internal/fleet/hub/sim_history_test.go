@@ -132,6 +132,8 @@ func happen(list []operation, seen map[string]int, waves, signed bool) (wrong []
 func (h *simulated) commit(branch string, by ssh.Signer, how string) {
 	h.n++
 	parts := simple(fmt.Sprintf("%s %d", how, h.n))
+	parts[""]["fettle.hcl"] += fmt.Sprintf("cluster \"web\" {\n  labels = { role = \"web\" }\n"+
+		"  task \"load\" {\n    command  = [\"load\"]\n    triggers = { n = \"%d\" }\n  }\n}\n", h.n%4)
 	switch how {
 	case "broken":
 		parts[""]["fettle.hcl"] += "target_group {"

@@ -50,6 +50,7 @@ type sim struct {
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
+	tasks    map[string]string // the newest attempt of each task, by its name and content
 }
 
 // simHub is a place for a hub, which may run or not.

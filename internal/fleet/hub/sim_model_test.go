@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/view"
 )
@@ -54,11 +55,33 @@ func (h *simulated) converge() {
 		h.convergedTo(ctx, a, last.bundle)
 	}
 	h.reported(ctx)
+	h.knowTasks()
 	if len(h.wrong) == 0 {
 		h.rolledBack(ctx, last)
 	}
 	if len(h.wrong) > 0 {
 		h.tellRollouts(ctx)
+	}
+}
+
+// knowTasks: the verdict of a cluster with members is known, and so is the state of its task, or a user must decide.
+func (h *simulated) knowTasks() {
+	all, err := scopes.Service{Of: h.any().scopes}.Tasks(context.Background())
+	if err != nil || len(all) != 1 {
+		h.fault("%d tasks exist, %v", len(all), err)
+		return
+	}
+	t := all[0]
+	done := false
+	for key := range h.tasks {
+		done = done || key == t.Task+" "+t.Digest
+	}
+	h.seen["task "+string(t.Phase)]++
+	switch {
+	case t.Phase == document.TaskDone && done, t.Phase == document.TaskUnknown && t.Decide:
+	case t.Phase == document.TaskWaiting && t.Waits != "":
+	default:
+		h.fault("the state of the task is %+v; done: %v", t, done)
 	}
 }
 

@@ -30,7 +30,7 @@ func alarms() []assign.AlarmKind {
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
 		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue, assign.LockQueue,
-		assign.BarrierClosed}
+		assign.BarrierClosed, assign.ScopeFailed, assign.TaskFailed, assign.TaskUndecided}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are
@@ -41,7 +41,7 @@ func Events() []string {
 		fleet.Unpinned, fleet.TargetFrozen, fleet.TargetUnfrozen, fleet.TargetRetired, fleet.TargetRevoked,
 		fleet.RepositoryUpdated, fleet.JobChanged, fleet.LeaderChanged, fleet.RequestReceived, fleet.RequestPolicyChanged,
 		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted, fleet.LockChanged, fleet.BarrierChanged,
-		fleet.SignalChanged} {
+		fleet.SignalChanged, fleet.ScopeChanged, fleet.TaskChanged} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran,

@@ -6,6 +6,6 @@ import "slices"
 func All() []Row {
 	return slices.Concat(ofThisHub(), ofTargets(), ofFreezes(), ofExecutors(), ofModules(), ofEvents(), ofJobs(),
 		ofRollouts(), ofFleetRollbacks(), ofExemptions(), ofBinaries(), ofTokens(), ofHubs(), ofUsers(), ofAlarms(),
-		ofNotifications(), ofBackups(), ofRequests(), ofCertificates(), ofLocks(), ofWaits(),
+		ofNotifications(), ofBackups(), ofRequests(), ofCertificates(), ofLocks(), ofWaits(), ofScopes(),
 		ofHistory(), ofSearch())
 }

@@ -196,12 +196,8 @@ func (e *evaluation) task(r *Result, key TaskKey) {
 // evaluateCheck returns the verdict of a check, and the targets that explain it.
 func evaluateCheck(s query.Scope, c query.ScopeCheck, targets map[string]Target) (out Check, bad []string) {
 	out.Name = c.Name
-	names := c.From
-	if names == nil {
-		names = s.Targets
-	}
 	var failed, pending, unsure []string
-	for _, name := range names {
+	for _, name := range testers(s, c) {
 		switch t := tester(name, s.ID(), c, targets); {
 		case t.Absent != "":
 		case t.Outcome == fleet.CheckOK:

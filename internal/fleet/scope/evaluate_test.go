@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 	retired := func(t *Target) { t.Absent = Retired }
 	frozen := func(t *Target) { t.Absent = Frozen }
 	other := func(s *query.Scope) { s.Checks[0].Digest = "d2" }
-	from := func(s *query.Scope) { s.Checks[0].From = []string{"x"} }
+	from := func(s *query.Scope) { s.Checks[0].From, s.Checks[0].Outside = []string{"x"}, true }
 	kind := func(s *query.Scope) { s.Kind = "x" }
 	for name, c := range map[string]struct {
 		in   Input
@@ -162,7 +162,7 @@ func TestOverlap(t *testing.T) {
 func TestTesters(t *testing.T) {
 	in := world("all", ok, failed, "", ok)
 	in.set("m3", func(t *Target) { t.Connected = false })
-	in.change(func(s *query.Scope) { s.Checks[0].From = append(s.Targets, "x") })
+	in.change(func(s *query.Scope) { s.Checks[0].From, s.Checks[0].Outside = append(s.Targets, "x"), true })
 	s := in.Declared.Scopes[0]
 	want := "m0//ok/ m1//failed/ m2///the target did not report a result yet m3///the target is offline x/not_enrolled//"
 	var got []string

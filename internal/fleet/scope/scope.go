@@ -144,15 +144,20 @@ type TesterState struct {
 
 // Testers returns the states of the targets that test a check, sorted by name.
 func Testers(s query.Scope, c query.ScopeCheck, targets map[string]Target) []TesterState {
-	names := c.From
-	if names == nil {
-		names = s.Targets
-	}
+	names := testers(s, c)
 	out := make([]TesterState, 0, len(names))
 	for _, name := range names {
 		out = append(out, tester(name, s.ID(), c, targets))
 	}
 	return out
+}
+
+// testers returns the names of the targets that test a check.
+func testers(s query.Scope, c query.ScopeCheck) []string {
+	if c.Outside {
+		return c.From
+	}
+	return s.Targets
 }
 
 // tester returns the result of one tester. It counts only while the tester is connected.

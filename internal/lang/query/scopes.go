@@ -145,6 +145,18 @@ func (s Scopes) Valid() error {
 	return nil
 }
 
+// WithoutInputs returns the scopes without the standard inputs and ranges of tasks, which only agents need.
+func (s Scopes) WithoutInputs() Scopes {
+	s.Scopes = slices.Clone(s.Scopes)
+	for i, x := range s.Scopes {
+		s.Scopes[i].Tasks = slices.Clone(x.Tasks)
+		for j := range x.Tasks {
+			s.Scopes[i].Tasks[j].Input, s.Scopes[i].Tasks[j].Range = "", diag.Range{}
+		}
+	}
+	return s
+}
+
 // valid reports an error in one scope.
 func (s Scope) valid() error {
 	if !source.ValidWait(s.Name, s.Targets) || len(s.Scopes) > source.MaxScopes || !slices.IsSorted(s.Scopes) ||

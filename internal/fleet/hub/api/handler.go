@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -307,6 +308,9 @@ func (c *call) audit(outcome, reason string) error {
 func (c *call) object() string {
 	if len(c.route.InPath) == 0 {
 		return ""
+	}
+	if c.path["scope"] != "" {
+		return path.Join(c.path["kind"], c.path["scope"], c.path["task"])
 	}
 	return cmp.Or(c.path["login"], c.path[c.route.InPath[0]])
 }

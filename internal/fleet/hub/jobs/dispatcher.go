@@ -108,7 +108,7 @@ func (c *dispatcher) send(ctx context.Context, job fleet.Job, id fleet.TargetID)
 	if busy {
 		return
 	}
-	done, err := c.exchangeJob(ctx, job, id)
+	done, err := c.exchangeJob(ctx, expiredLate(job, c.now()), id)
 	if err != nil {
 		if !errors.Is(err, fleet.ErrOffline) {
 			c.failed(err)
@@ -117,6 +117,17 @@ func (c *dispatcher) send(ctx context.Context, job fleet.Job, id fleet.TargetID)
 	}
 	done.Result = nil // the agent sends the result later, see onJobAnswer
 	c.note(job.ID, id, records.AnswerOf(done, c.now()))
+}
+
+// expiredLate returns a job for its delivery. A late attempt of a task must not begin, also if the clock of the target
+// is behind: the target then only reports whether it began.
+func expiredLate(job fleet.Job, now time.Time) fleet.Job {
+	if job.Task != nil && now.Unix() >= job.Task.Expires {
+		t := *job.Task
+		t.Expires = 1
+		job.Task = &t
+	}
+	return job
 }
 
 // flush is a future write of answers. err is set before done is closed.

@@ -67,6 +67,11 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	if c.Waits, ds = conf.Waits(whole); ds.Err() != nil {
 		return ds.Err()
 	}
+	declared, ds := conf.Scopes(whole)
+	if ds.Err() != nil {
+		return ds.Err()
+	}
+	c.Scopes = declared.WithoutInputs()
 	if c.Locks, ds = conf.Locks(whole); ds.Err() != nil {
 		return ds.Err()
 	}

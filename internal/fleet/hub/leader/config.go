@@ -67,21 +67,29 @@ type Config struct {
 	Observed func() <-chan struct{}
 	// IsAnyConnected reports whether any of the targets is connected.
 	IsAnyConnected func([]fleet.TargetID) bool
-	// Compile returns the targets of a tree, Strategies its strategies of rollouts, and Locks its locks.
-	// SetMemberships gets the roles and groups of the targets, and DeclareLocks the locks of the branch of the fleet.
+	// Compile returns the targets of a tree, and Strategies its strategies of rollouts. SetMemberships gets the roles and
+	// groups of the targets.
 	Compile        func(repo.Tree) ([]query.Target, diag.List)
 	Strategies     func(repo.Tree) ([]query.Strategy, diag.List)
-	Locks          func(repo.Tree) ([]source.Lock, diag.List)
 	SetMemberships func(map[string]view.Memberships)
-	DeclareLocks   func([]source.Lock)
-	// Waits returns the barriers and signals of a tree, and DeclareWaits gets the barriers and signals
-	// of the branch of the fleet.
-	Waits        func(repo.Tree) (query.Coordination, diag.List)
-	DeclareWaits func(query.Coordination)
+	Coordination
 	// UnlessDismissed returns a context that also ends when this hub is retired.
 	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)
 	// Refollow is called when other commits of the repository become necessary.
 	Refollow func()
 	// Tasks are further tasks of the hub that leads. They run until their context ends.
 	Tasks []func(ctx context.Context, fence uint64) error
+}
+
+// Coordination contains functions that compile the objects of a tree that coordinate targets. The Declare functions get
+// the objects of the branch of the fleet.
+type Coordination struct {
+	Locks        func(repo.Tree) ([]source.Lock, diag.List)
+	DeclareLocks func([]source.Lock)
+	// Waits returns the barriers and signals of a tree.
+	Waits        func(repo.Tree) (query.Coordination, diag.List)
+	DeclareWaits func(query.Coordination)
+	// DeclareScopes also gets the commit.
+	Scopes        func(repo.Tree) (query.Scopes, diag.List)
+	DeclareScopes func(commit string, all query.Scopes)
 }

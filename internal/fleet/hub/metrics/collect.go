@@ -63,7 +63,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		g.known[d.name] = d.desc()
 	}
 	c.hub(ctx, g)
-	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g), c.rollouts(ctx, g))
+	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g), c.rollouts(ctx, g),
+		c.scopes(ctx, g))
 	g.set("fettle_hub_view_errors", yes(err != nil))
 }
 
@@ -230,5 +231,21 @@ func (c collector) rollouts(ctx context.Context, g gauges) error {
 		}
 	}
 	setRollouts(all, g.set)
+	return nil
+}
+
+func (c collector) scopes(ctx context.Context, g gauges) error {
+	var all []document.Scope
+	var tasks []document.ScopeTask
+	if c.o.Scopes != nil {
+		var err error
+		if all, err = c.o.Scopes.Scopes(ctx); err != nil {
+			return err
+		}
+		if tasks, err = c.o.Scopes.Tasks(ctx); err != nil {
+			return err
+		}
+	}
+	setScopes(all, tasks, g.set)
 	return nil
 }

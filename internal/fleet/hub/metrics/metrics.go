@@ -35,6 +35,12 @@ type Views interface {
 	Changed() <-chan struct{}
 }
 
+// Scopes are the scopes of a fleet and their tasks.
+type Scopes interface {
+	Scopes(ctx context.Context) ([]document.Scope, error)
+	Tasks(ctx context.Context) ([]document.ScopeTask, error)
+}
+
 // Options configure the metrics. Views, Health and Now must be set.
 type Options struct {
 	Views  Views
@@ -45,6 +51,8 @@ type Options struct {
 	Redundancy func() (lost string, spare int)
 	// Rollouts returns the stored rollouts. nil means that the hub has none.
 	Rollouts func(context.Context) ([]document.Rollout, error)
+	// Scopes are the scopes of the fleet. nil means that the hub has none.
+	Scopes Scopes
 	// Targets limits the targets with metrics by name; 0 means 2000, a negative value means none.
 	Targets int
 	// Revisions limits the revisions of one module; 0 means 5.
@@ -175,6 +183,10 @@ func descriptions() []described {
 		{"fettle_rollouts_held", "Rollouts whose content is held, and that targets lack.", nil},
 		{"fettle_rollout_targets", "Targets in rollouts that have not ended, by their state in the rollout.",
 			[]string{"state"}},
+		{"fettle_scopes", "Scopes, such as clusters, by verdict.", []string{"verdict"}},
+		{"fettle_scope_verdict", "1 for the verdict of a scope.", []string{"scope", "verdict"}},
+		{"fettle_scope_tasks", "Declared tasks of scopes, by phase.", []string{"phase"}},
+		{"fettle_scope_tasks_undecided", "Tasks of scopes for which a user must decide whether they are done.", nil},
 		{"fettle_hub_up", "1 when a part of the hub works.", []string{"part"}},
 		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
 		{"fettle_hub_leads", "1 when this hub leads.", nil},

@@ -40,7 +40,7 @@ func hub(t testing.TB) (*apitest.Hub, metrics.Options) {
 	}
 	t.Cleanup(func() { _ = h.Close() })
 	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0",
-		Rollouts: apitest.Rollouts{}.Rollouts}
+		Rollouts: apitest.Rollouts{}.Rollouts, Scopes: apitest.Scopes{}}
 }
 
 func Example() {
@@ -91,6 +91,9 @@ func TestMetricsOfAFleet(t *testing.T) {
 		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`,
 		`fettle_rollouts{phase="active"} 1`, `fettle_rollouts{phase="paused"} 0`, `fettle_rollouts_held 1`,
 		`fettle_rollout_targets{state="pending"} 1`, `fettle_rollout_targets{state="returned"} 0`,
+		`fettle_scopes{verdict="failed"} 1`, `fettle_scopes{verdict="unknown"} 0`,
+		`fettle_scope_verdict{scope="cluster/search",verdict="failed"} 1`, `fettle_scope_tasks{phase="waiting"} 1`,
+		`fettle_scope_tasks{phase="done"} 0`, `fettle_scope_tasks_undecided 1`,
 		`fettle_hub_refused_total{what="link"} 1`, `fettle_hub_view_errors 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 	"fettle.dev/fettle/internal/fleet/hub/waits"
 	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/view"
@@ -239,5 +240,5 @@ func (n *Notifier) seenEvents(ctx context.Context, r document.Notification, has 
 func (n *Notifier) AlarmsNow() []assign.Alarm {
 	all, _, _ := n.Records.Alarms.Get(records.AlarmsKey)
 	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()),
-		waits.Alarms(n.Records, n.Now()), all)
+		waits.Alarms(n.Records, n.Now()), scopes.Alarms(n.Records), all)
 }

@@ -34,11 +34,13 @@ type JobAnswer struct {
 	// Result omits the output. If HasOutput is true, the bucket "results" contains the output.
 	Result    *fleet.CommandResult `json:"result,omitempty"`
 	HasOutput bool                 `json:"said,omitempty"`
+	Task      fleet.TaskOutcome    `json:"task,omitempty"`
 }
 
 // AnswerOf converts the answer of an agent. It omits the output of the program.
 func AnswerOf(d fleet.JobAnswer, at time.Time) JobAnswer {
-	a := JobAnswer{At: at.Unix(), Error: d.Error, Accepted: d.Accepted, Cancelled: d.Cancelled, Interrupted: d.Interrupted}
+	a := JobAnswer{At: at.Unix(), Error: d.Error, Accepted: d.Accepted, Cancelled: d.Cancelled, Interrupted: d.Interrupted,
+		Task: d.Task}
 	if d.Result != nil {
 		r := *d.Result
 		a.HasOutput = r.Stdout+r.Stderr != ""
@@ -130,6 +132,8 @@ func ParseJob(b []byte) (Job, error) {
 // Title returns the operation and the first word of the command.
 func (r Job) Title() string {
 	switch {
+	case r.Task != nil:
+		return r.What + " " + r.Task.Scope + " " + r.Task.Task
 	case r.Run == nil:
 		return r.What
 	case r.Run.Action != "":
@@ -149,7 +153,9 @@ func (a JobAnswer) State() document.JobState {
 		return document.JobInterrupted
 	case a.Result != nil && (a.Error != "" || a.Result.Exit != 0 || a.Result.TimedOut):
 		return document.JobFailed
-	case a.Error != "":
+	case a.Task == fleet.TaskFailed || a.Task == fleet.TaskNotDone:
+		return document.JobFailed
+	case a.Error != "" || a.Task == fleet.TaskRefused:
 		return document.JobRefused
 	}
 	return document.JobDone

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/coordination/barrier"
 	"fettle.dev/fettle/internal/fleet/coordination/signal"
+	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/notify"
 )
@@ -76,6 +77,10 @@ type Agreed struct {
 	// Barriers and Signals are by name.
 	Barriers *Mirror[Formatted[barrier.State]]
 	Signals  *Mirror[Formatted[signal.State]]
+	// Scopes are by KIND/NAME, and Tasks by KIND/NAME/TASK.
+	Scopes       *Mirror[Formatted[Scope]]
+	Tasks        *Mirror[Formatted[task.State]]
+	Restorations *Mirror[Restoration]
 }
 
 // Hubs are the mirrors of the hubs of a fleet, by the name of the hub.
@@ -146,6 +151,11 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Notices, "rule/", nil, nil),
 			mirror(&t.Alarms, "alarms/", nil, nil),
 			mirror(&t.Incompatible, "protocol/", nil, nil),
+		}},
+		{"scopes", true, []row{
+			mirror(&t.Scopes, "scope/", ParseScope, nil),
+			mirror(&t.Tasks, "task/", ParseTask, nil),
+			mirror(&t.Restorations, "restored/", nil, nil),
 		}},
 		// Decoding an assignment needs the keys of the signers.
 		{"assignments", false, []row{after(&t.Signers, mirror(&t.Assignments, "", o.Assignment, o.Pack))}},

@@ -51,7 +51,8 @@ func TestEachMirrorHasARow(t *testing.T) {
 
 // Backups contain these buckets, and hubs load the settings first.
 func TestSavedBuckets(t *testing.T) {
-	want := []string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices", "rollouts"}
+	want := []string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices", "scopes",
+		"rollouts"}
 	if got := Saved(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/pages"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
+	"fettle.dev/fettle/internal/ui/cli/scopes"
 	"fettle.dev/fettle/internal/ui/cli/secrets"
 	"fettle.dev/fettle/internal/ui/cli/user"
 	"fettle.dev/fettle/internal/ui/cli/waits"
@@ -57,7 +58,7 @@ func ofFleet(h *hub.Hub) cli.Group {
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
-		locks.NewLock, waits.NewBarrier, waits.NewSignal,
+		locks.NewLock, waits.NewBarrier, waits.NewSignal, scopes.NewScope, scopes.NewTask,
 		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}
 }

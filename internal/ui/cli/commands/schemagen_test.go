@@ -75,6 +75,10 @@ func documents() map[string]any {
 		document.BarrierPageFormat:       document.BarrierPage{},
 		document.SignalPageFormat:        document.SignalPage{},
 		document.LockPageFormat:          document.LockPage{},
+		document.ScopePageFormat:         document.ScopePage{},
+		document.ScopeDetailFormat:       document.ScopeDetail{},
+		document.ScopeHistoryFormat:      document.ScopeHistory{},
+		document.TaskPageFormat:          document.TaskPage{},
 	}
 }
 

@@ -7,11 +7,15 @@ package explain
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/scopes"
 )
 
 // New builds the command explain, to find the source line, commit and run of a path, state
@@ -33,6 +37,7 @@ func New(s *cli.Session) *cobra.Command {
                   for_each, and the labels, roles and modules of the target.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.
+  KIND/NAME       cluster/search: why a scope has its verdict, from the hub.
 
 The journal contains the applied steps. The repository adds the source line, the
 commit that last changed it, and steps that are not applied yet. On a host with
@@ -67,11 +72,25 @@ value from a run is shown with the command that provides the value.`,
 				}
 				return explainOnHub(c.Context(), s.Printer, a[0], a[1])
 			}
-			return cli.WithPagedOutput(c.Context(), s, func(x executor.Executor) error {
-				return explain(c.Context(), s, x, a[0])
-			})
+			return explainOne(c.Context(), s, a[0])
 		},
 	}
+}
+
+// explainOne explains a scope of the fleet, or anything on a host.
+func explainOne(ctx context.Context, s *cli.Session, what string) error {
+	if isScope(what) {
+		return scopes.Explain(ctx, s.Printer, what)
+	}
+	return cli.WithPagedOutput(ctx, s, func(x executor.Executor) error { return explain(ctx, s, x, what) })
+}
+
+var scopeForm = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][-_A-Za-z0-9]*/[A-Za-z][-_A-Za-z0-9]*$`) })
+
+// isScope reports whether a text is the name of a scope, KIND/NAME. A directory of modules is not a scope.
+func isScope(text string) bool {
+	return scopeForm().MatchString(text) && !strings.HasPrefix(text, "modules/")
 }
 
 func explain(ctx context.Context, s *cli.Session, x executor.Executor, what string) error {

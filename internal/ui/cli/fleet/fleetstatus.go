@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,6 +21,7 @@ func ShowStatus(ctx context.Context, s *cli.Printer, watch bool) error {
 	var health document.Health
 	var repos document.RepositoryPage
 	var alarms document.AlarmPage
+	var scopes document.ScopePage
 	return hubclient.Showing(ctx, s, hubclient.Watching{On: watch}, func(hub *client.Client) (document.Status, error) {
 		st, err := client.Get(ctx, hub, route.Status())
 		if err == nil && !s.JSON {
@@ -31,12 +33,20 @@ func ShowStatus(ctx context.Context, s *cli.Printer, watch bool) error {
 		if err == nil && !s.JSON {
 			alarms, err = client.Get(ctx, hub, route.Alarms())
 		}
+		if err == nil && !s.JSON {
+			scopes, err = client.Get(ctx, hub, route.Scopes())
+			if errors.Is(err, fleet.ErrNotFound) { // an older hub
+				err = nil
+			}
+		}
 		return st, err
-	}, func(s *cli.Printer, st document.Status) { showFleet(s, st, health, repos, alarms.Alarms) })
+	}, func(s *cli.Printer, st document.Status) {
+		showFleet(s, st, health, repos, alarms.Alarms, scopes.Scopes)
+	})
 }
 
 func showFleet(s *cli.Printer, st document.Status, h document.Health, r document.RepositoryPage,
-	alarms []document.Alarm) {
+	alarms []document.Alarm, scopes []document.Scope) {
 	var standings, states, hub, repos []string
 	for _, name := range []fleet.Standing{fleet.Active, fleet.Pending, fleet.Retired, fleet.Revoked} {
 		if n := st.Standings[name]; n > 0 {
@@ -74,10 +84,41 @@ func showFleet(s *cli.Printer, st document.Status, h document.Health, r document
 		{Name: "pinned", Value: number(st.Pinned)},
 		{Name: "suspect", Value: hubclient.Parted("", number(st.Suspect))},
 		{Name: "modules", Value: number(st.Modules)},
+		{Name: "scopes", Value: scopesText(scopes)},
 		{Name: "hub " + h.Hub, Value: strings.Join(hub, "\n")},
 		{Name: "follows", Value: strings.Join(repos, "\n")},
 		{Name: "alarms", Value: alarmsText(alarms)},
 	})
+}
+
+// shownScopes is the number of scopes that the status of a fleet names.
+const shownScopes = 10
+
+// scopesText returns the number of scopes with each verdict, and the scopes that are not ready.
+func scopesText(all []document.Scope) string {
+	var counts, lines []string
+	for _, v := range []document.Verdict{document.VerdictFailed, document.VerdictUnknown, document.VerdictPending,
+		document.VerdictEmpty, document.VerdictReady} {
+		n := 0
+		for _, x := range all {
+			if x.Verdict != v {
+				continue
+			}
+			if n++; v != document.VerdictReady && v != document.VerdictEmpty {
+				lines = append(lines, x.ID+" "+string(v))
+				if len(x.Reasons) > 0 {
+					lines[len(lines)-1] += ": " + x.Reasons[0].Text
+				}
+			}
+		}
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	if more := len(lines) - shownScopes; more > 0 {
+		lines = append(lines[:shownScopes], fmt.Sprintf("%d more: fettle scope list", more))
+	}
+	return strings.Join(append([]string{strings.Join(counts, ", ")}, lines...), "\n")
 }
 
 // alarmsText returns the number of alarms and the first alarm. Without it, users overlook errors in

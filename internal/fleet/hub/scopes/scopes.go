@@ -1,0 +1,105 @@
+// Package scopes evaluates the scopes of a fleet, such as clusters, and lets targets do the tasks of scopes.
+//
+//	s := scopes.New(scopes.Config{Now: time.Now, Records: table, Events: recorder, Observe: observe, Checks: checks, …})
+//	s.Declare(commit, declared) // on the leading hub, after each commit
+//	err := s.Run(ctx)           // on the leading hub
+//
+// Each hub evaluates verdicts for its users. Only the leading hub stores verdicts, and begins attempts of tasks. It
+// stores an attempt with compare-and-set before it creates the job of the attempt. The identity of the job follows from
+// the attempt, so two hubs that lead at the same time create the same job.
+package scopes
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/scope"
+	"fettle.dev/fettle/internal/lang/query"
+)
+
+// Config contains what Scopes need of their hub.
+type Config struct {
+	Now     func() time.Time
+	Warn    func(text string)
+	Records *records.Table
+	Events  events.Recorder
+	// Observe returns all targets with their state, and Checks the results of checks that targets reported.
+	Observe func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
+	Checks  func(ctx context.Context) (map[fleet.TargetID][]fleet.CheckResult, error)
+}
+
+// Scopes are the scopes of a fleet. They are safe for concurrent use.
+type Scopes struct {
+	Config
+	declared  declared
+	evaluated evaluated
+	began     time.Time // this hub cannot know earlier which targets are connected
+}
+
+// New returns the scopes that the store has.
+func New(c Config) *Scopes {
+	return &Scopes{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)}}
+}
+
+// declared are the scopes of the newest commit that the leading hub read. The mutex protects the fields above it.
+type declared struct {
+	commit string
+	all    query.Scopes
+	known  bool // a commit was read
+	mu     sync.Mutex
+	wake   chan struct{} // has a value after Declare and Poke
+}
+
+// Declare sets the scopes that the repository declares at a commit. Run stores them.
+func (s *Scopes) Declare(commit string, all query.Scopes) {
+	s.declared.mu.Lock()
+	s.declared.commit, s.declared.all, s.declared.known = commit, all.WithoutInputs(), true
+	s.declared.mu.Unlock()
+	s.Poke()
+}
+
+// Poke makes Run evaluate the scopes again soon.
+func (s *Scopes) Poke() {
+	select {
+	case s.declared.wake <- struct{}{}:
+	default:
+	}
+}
+
+// OnJob is called when a job changes. Run reads the results of tasks from the jobs.
+func (s *Scopes) OnJob(r records.Job) {
+	if r.Task != nil {
+		s.Poke()
+	}
+}
+
+func (s *Scopes) declaration() (commit string, all query.Scopes, known bool) {
+	s.declared.mu.Lock()
+	defer s.declared.mu.Unlock()
+	return s.declared.commit, s.declared.all, s.declared.known
+}
+
+// restored returns the time at which the fleet was restored, in ms since 1970; 0: never.
+func (s *Scopes) restored() int64 {
+	e, _, _ := s.Records.Epochs.Get(records.EpochKey)
+	return e.Restored * 1000
+}
+
+// evaluation is the state of all scopes at a time. It is not modified after its creation.
+type evaluation struct {
+	at      time.Time
+	input   scope.Input
+	targets map[string]document.Target // by name
+	results map[string]scope.Result    // by scope
+}
+
+// evaluated is a copy of the newest evaluation, which is expensive to make. The mutex protects the fields above it.
+type evaluated struct {
+	newest *evaluation
+	mu     sync.Mutex
+}

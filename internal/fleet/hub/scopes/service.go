@@ -1,0 +1,285 @@
+package scopes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/coordination/barrier"
+	"fettle.dev/fettle/internal/fleet/coordination/task"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/fleet/scope"
+)
+
+// Service answers requests of users about scopes and tasks.
+type Service struct{ Of *Scopes }
+
+// HandleRoutes registers the handlers of scopes and tasks.
+func (s Service) HandleRoutes(t *api.Table) {
+	api.HandleGet(t, route.Scopes(), func(ctx context.Context) (document.ScopePage, error) {
+		all, err := s.Scopes(ctx)
+		return document.ScopePage{Format: document.ScopePageFormat, Scopes: append([]document.Scope{}, all...)}, err
+	})
+	api.HandleGet(t, route.Tasks(), func(ctx context.Context) (document.TaskPage, error) {
+		all, err := s.Tasks(ctx)
+		return document.TaskPage{Format: document.TaskPageFormat, Tasks: append([]document.ScopeTask{}, all...)}, err
+	})
+	api.HandleGetAt(t, route.Scope(), s.Scope)
+	api.HandleGetAt(t, route.ScopeHistory(), s.ScopeHistory)
+	api.HandleDone(t, route.RetryTask(), "The task {task} of {kind}/{scope} begins again when it is due.", s.RetryTask)
+	api.HandleDone(t, route.ResolveTask(), "The result of the task {task} of {kind}/{scope} is set.", s.ResolveTask)
+}
+
+// Scopes returns all declared scopes, sorted by ID.
+func (s Service) Scopes(ctx context.Context) (out []document.Scope, err error) {
+	e, err := s.Of.evaluation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range s.Of.Records.Scopes.Values() {
+		if !f.State.Undeclared {
+			out = append(out, describeScope(f.State, e))
+		}
+	}
+	return out, nil
+}
+
+// describeScope returns a scope with its newest verdict.
+func describeScope(x records.Scope, e *evaluation) document.Scope {
+	id := x.Scope.ID()
+	r, known := e.results[id]
+	d := document.Scope{ID: id, Kind: x.Scope.Kind, Name: x.Scope.Name, Description: x.Scope.Description,
+		Verdict: document.Verdict(cmp.Or(r.Verdict, scope.Unknown)), Members: r.Members, Counted: r.Counted,
+		Connected: r.Connected, MinMembers: x.Scope.MinMembers, Scopes: x.Scope.Scopes, Reasons: reasonsOf(r.Reasons)}
+	if known && x.Verdict.Verdict == r.Verdict {
+		d.Since = x.Verdict.Since * 1e6
+	}
+	return d
+}
+
+func reasonsOf(all []scope.Reason) []document.ScopeReason {
+	out := []document.ScopeReason{}
+	for _, r := range all {
+		out = append(out, document.ScopeReason{Verdict: document.Verdict(r.Verdict), Subject: string(r.Subject),
+			Name: r.Name, Text: r.Text, Targets: r.Targets})
+	}
+	return out
+}
+
+// Scope returns one declared scope.
+func (s Service) Scope(ctx context.Context, at route.ScopeID) (document.ScopeDetail, error) {
+	id := at.Kind + "/" + at.Scope
+	x, ok := s.Of.scopeOf(id)
+	if !ok {
+		return document.ScopeDetail{}, unknownScope(id)
+	}
+	e, err := s.Of.evaluation(ctx)
+	if err != nil {
+		return document.ScopeDetail{}, err
+	}
+	d := document.ScopeDetail{Format: document.ScopeDetailFormat, Scope: describeScope(x, e), Source: x.Scope.Source,
+		Members: []document.ScopeMember{}, Checks: []document.ScopeCheck{}, Tasks: []document.ScopeTask{}}
+	for _, name := range x.Scope.Targets {
+		t := e.targets[name]
+		m := document.ScopeMember{Target: t.ID, Name: name, State: document.ScopeMemberState(absence(t))}
+		if m.State == "" {
+			m.State = document.ScopeOffline
+			if t.Connected {
+				m.State = document.ScopeConnected
+			}
+		}
+		d.Members = append(d.Members, m)
+	}
+	d.Checks = append(d.Checks, describeChecks(x, e)...)
+	for _, t := range x.Scope.Tasks {
+		if f, _, ok := s.Of.Records.Tasks.Get(id + "/" + t.Name); ok {
+			d.Tasks = append(d.Tasks, s.describeTask(f.State, e))
+		}
+	}
+	return d, nil
+}
+
+func describeChecks(x records.Scope, e *evaluation) (out []document.ScopeCheck) {
+	results := map[string]scope.Check{}
+	for _, c := range e.results[x.Scope.ID()].Checks {
+		results[c.Name] = c
+	}
+	for _, c := range x.Scope.Checks {
+		r, known := results[c.Name]
+		d := document.ScopeCheck{Name: c.Name, Quorum: c.Quorum, Verdict: document.Verdict(r.Verdict), Required: r.Required,
+			OK: r.OK, Failed: r.Failed, Pending: r.Pending, Unknown: r.Unsure, Testers: []document.ScopeTester{}}
+		if !known {
+			d.Verdict = document.VerdictUnknown // no members count
+		}
+		for _, t := range scope.Testers(x.Scope, c, e.input.Targets) {
+			d.Testers = append(d.Testers, document.ScopeTester{Name: t.Name, Absent: document.ScopeMemberState(t.Absent),
+				Outcome: t.Outcome, Since: t.Since, Text: t.Text})
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// ScopeHistory returns the verdicts of a scope, the newest first.
+func (s Service) ScopeHistory(_ context.Context, at route.ScopeID) (document.ScopeHistory, error) {
+	id := at.Kind + "/" + at.Scope
+	out := document.ScopeHistory{Format: document.ScopeHistoryFormat, Scope: id, Verdicts: []document.ScopeVerdict{}}
+	f, _, ok := s.Of.Records.Scopes.Get(id)
+	if !ok {
+		return out, unknownScope(id)
+	}
+	all := f.State.Earlier
+	if f.State.Verdict.Verdict != "" {
+		all = append(slices.Clone(all), f.State.Verdict)
+	}
+	for _, v := range slices.Backward(all) {
+		out.Verdicts = append(out.Verdicts, document.ScopeVerdict{Verdict: document.Verdict(v.Verdict), Since: v.Since * 1e6,
+			Reasons: reasonsOf(v.Reasons)})
+	}
+	return out, nil
+}
+
+// unknownScope returns the error for a scope without a record in the memory of this hub.
+func unknownScope(id string) error {
+	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the scope %.130q", id),
+		Hint: "List the scopes: fettle scope list"}
+}
+
+// Tasks returns all tasks, sorted by scope and name.
+func (s Service) Tasks(ctx context.Context) (out []document.ScopeTask, err error) {
+	e, err := s.Of.evaluation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range s.Of.Records.Tasks.Values() {
+		out = append(out, s.describeTask(f.State, e))
+	}
+	return out, nil
+}
+
+func (s Service) describeTask(t task.State, e *evaluation) document.ScopeTask {
+	i := t.Instance()
+	d := document.ScopeTask{Scope: t.Scope, Task: t.Task, Phase: document.TaskPhase(t.Phase()), Since: i.Since * 1e6,
+		Digest: t.Digest, Decide: i.Phase == task.Unknown && i.Ask && t.Open == nil && !t.Undeclared, Text: i.Text, By: i.By,
+		Undeclared: t.Undeclared, Attempts: []document.TaskAttempt{}}
+	if t.Open != nil {
+		a := describeAttempt(t, *t.Open)
+		d.Open = &a
+		if t.Open.Digest == t.Digest && !t.Open.VerifyOnly {
+			d.Since = a.Begun
+		}
+	}
+	for _, a := range t.Attempts {
+		d.Attempts = append(d.Attempts, describeAttempt(t, a))
+	}
+	x, _ := s.Of.scopeOf(t.Scope)
+	for _, declared := range x.Scope.Tasks {
+		if declared.Name == t.Task {
+			d.Command = declared.Command
+			d.Waits = s.waits(x, t, waitsFor(x.Scope, declared, e), e)
+		}
+	}
+	if i.NotBefore*1e6 > s.Of.Now().UnixNano() && t.Open == nil {
+		d.Next = i.NotBefore * 1e6
+	}
+	return d
+}
+
+// waits returns why no attempt of a task begins, or "". after is the first condition that does not hold, or "".
+func (s Service) waits(x records.Scope, t task.State, after string, e *evaluation) string {
+	frozen, is := s.Of.frozen()
+	_, able := s.Of.pick(x.Scope, t, "", e)
+	switch {
+	case t.Phase() != task.Waiting:
+		return ""
+	case t.Open != nil:
+		return "an attempt with earlier content is not finished"
+	case after != "":
+		return after
+	case is:
+		return "the fleet is frozen: " + frozen
+	case !able:
+		return "no member is connected and ready"
+	}
+	return ""
+}
+
+func describeAttempt(t task.State, a task.Attempt) document.TaskAttempt {
+	return document.TaskAttempt{Fence: a.Fence, Digest: a.Digest, Target: fleet.TargetID(a.Target), Name: a.Name,
+		Job: JobID(t.Scope, t.Task, a.Fence), VerifyOnly: a.VerifyOnly, Accepted: a.Accepted, Begun: a.Begun * 1e6,
+		Ended: a.Ended * 1e6, Outcome: a.Outcome, Text: a.Text}
+}
+
+// maxReason is the maximum size of a reason, in bytes.
+const maxReason = 500
+
+// RetryTask lets a user begin a task again.
+func (s Service) RetryTask(ctx context.Context, by api.Caller, at route.TaskName, r document.ReasonRequest) error {
+	if r.Reason == "" {
+		return &api.Refusal{Status: api.BadRequest, Why: "cannot retry a task without a reason",
+			Hint: "Add a reason: fettle task retry SCOPE TASK --reason WHY"}
+	}
+	return s.order(ctx, at.Kind+"/"+at.Scope, at.Task, task.Event{Kind: task.Retry, By: by.Name, Text: r.Reason})
+}
+
+// ResolveTask lets a user set the result of a task.
+func (s Service) ResolveTask(ctx context.Context, by api.Caller, at route.TaskName, r document.TaskResult) error {
+	if r.Reason == "" || r.Result != document.TaskDone && r.Result != document.TaskFailed {
+		return &api.Refusal{Status: api.BadRequest, Why: "cannot set the result of a task without a result and a reason",
+			Hint: "Add both: fettle task resolve SCOPE TASK --done --reason WHY, or with --failed"}
+	}
+	return s.order(ctx, at.Kind+"/"+at.Scope, at.Task, task.Event{Kind: task.Resolve, By: by.Name, Text: r.Reason,
+		Done: r.Result == document.TaskDone})
+}
+
+// possible reports whether all parts of a key are possible names.
+func possible(key string) bool {
+	for part := range strings.SplitSeq(key, "/") {
+		if barrier.CheckName(part) != nil { // the same for scopes and tasks
+			return false
+		}
+	}
+	return true
+}
+
+// order applies the decision of a user.
+func (s Service) order(ctx context.Context, scope, name string, e task.Event) error {
+	if len(e.Text) > maxReason {
+		return &api.Refusal{Status: api.BadRequest, Hint: "Shorten the reason",
+			Why: fmt.Sprintf("cannot use a reason of %d bytes: the maximum is %d", len(e.Text), maxReason)}
+	}
+	key := scope + "/" + name
+	st, a, err := task.State{}, task.Answer{Refused: task.NoTask}, error(nil)
+	if possible(key) {
+		st, a, err = s.Of.decide(ctx, key, e, false)
+	}
+	if errors.Is(err, fleet.ErrNotFound) {
+		err = s.Of.Records.Tasks.Absent(ctx, key)
+		a.Refused = task.NoTask
+	}
+	if err != nil {
+		return err
+	}
+	s.Of.Poke()
+	switch a.Refused {
+	case task.NoTask:
+		return &api.Refusal{Status: api.NotFound, Hint: "List the tasks: fettle task list",
+			Why: fmt.Sprintf("cannot find the task %.64q of the scope %.130q", name, scope)}
+	case task.IsOpen:
+		return &api.Refusal{Status: api.Conflict, Hint: "Wait for its end: fettle task list",
+			Why: fmt.Sprintf("cannot decide about the task %s: an attempt on %s is not finished. It ends at %s at the latest",
+				name, st.Open.Name, time.UnixMilli(st.Open.Deadline).UTC().Format(time.RFC3339))}
+	case task.NoResult:
+		return &api.Refusal{Status: api.Conflict, Hint: "Show the scope: fettle scope show " + scope,
+			Why: fmt.Sprintf("cannot set the result of the task %s, because it is %s", name, st.Phase())}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package scopes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/scope"
+)
+
+const (
+	// settleFor is the time after the start of a hub within which verdicts only become better: agents connect again.
+	settleFor = 2 * time.Minute
+	// maxReasons limits the reasons of a stored verdict, and reasonsEvery the time between two writes of other reasons.
+	maxReasons   = 10
+	reasonsEvery = time.Minute
+)
+
+// storeVerdicts stores the verdicts that changed.
+func (s *Scopes) storeVerdicts(ctx context.Context, e *evaluation) error {
+	var errs []error
+	settled := s.Now().Sub(s.began) >= settleFor
+	s.Records.Scopes.Each(func(id string, f records.Formatted[records.Scope], rev uint64) {
+		r, ok := e.results[id]
+		was := f.State.Verdict
+		if !ok || !settled && was.Verdict != "" && scope.Worse(was.Verdict, r.Verdict) != was.Verdict {
+			return
+		}
+		now := records.ScopeVerdict{Verdict: r.Verdict, Since: s.Now().UnixMilli(),
+			Reasons: r.Reasons[:min(len(r.Reasons), maxReasons)]}
+		changed := was.Verdict != r.Verdict
+		if !changed {
+			now.Since = was.Since
+			if reflect.DeepEqual(was.Reasons, now.Reasons) || e.at.UnixMilli()-f.State.Wrote < reasonsEvery.Milliseconds() {
+				return
+			}
+		}
+		f.State.Verdict, f.State.Wrote = now, s.Now().UnixMilli()
+		if changed && was.Verdict != "" {
+			f.State.Earlier = append(f.State.Earlier[:len(f.State.Earlier):len(f.State.Earlier)], was)
+			f.State.Earlier = f.State.Earlier[max(0, len(f.State.Earlier)-records.MaxVerdicts):]
+		}
+		if err := s.Records.Scopes.Put(ctx, id, f, rev); err != nil {
+			errs = append(errs, fmt.Errorf("cannot store the verdict of %s: %w", id, err))
+			return
+		}
+		if changed {
+			s.noteVerdict(ctx, id, was.Verdict, now)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// noteVerdict records another verdict in the log of the fleet.
+func (s *Scopes) noteVerdict(ctx context.Context, id string, was scope.Verdict, now records.ScopeVerdict) {
+	text := string(now.Verdict)
+	if was != "" {
+		text += ", before " + string(was)
+	}
+	why := ""
+	if len(now.Reasons) > 0 {
+		why = now.Reasons[0].Text
+	}
+	if now.Verdict != scope.Failed && why != "" {
+		text, why = text+": "+why, ""
+	}
+	s.note(ctx, id, text, why)
+}
+
+// note records an event of a scope. failure is the reason of a failure, or "".
+func (s *Scopes) note(ctx context.Context, id, text, failure string) {
+	e := fleet.HubEvent{Kind: fleet.ScopeChanged, Text: "scope " + id + ": " + text}
+	if failure != "" {
+		e.Error = e.Text + ": " + failure
+	}
+	s.Events.Note(context.WithoutCancel(ctx), e)
+}

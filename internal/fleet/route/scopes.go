@@ -1,0 +1,53 @@
+package route
+
+import (
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// ScopeID contains the values in a path of one scope.
+type ScopeID struct {
+	Kind  string `path:"kind"`
+	Scope string `path:"scope"`
+}
+
+// TaskName contains the values in a path of one task.
+type TaskName struct {
+	Kind  string `path:"kind"`
+	Scope string `path:"scope"`
+	Task  string `path:"task"`
+}
+
+func ofScopes() []Row {
+	return []Row{Scopes().Row, Scope().Row, ScopeHistory().Row, Tasks().Row, RetryTask().Row, ResolveTask().Row}
+}
+
+// Scopes lists all scopes with their verdicts.
+func Scopes() (r Route[None, None, document.ScopePage]) {
+	return r.get(access.Read, "/v1/scopes", "List scopes, such as clusters, and their verdicts")
+}
+
+// Scope shows one scope with its members, checks and tasks.
+func Scope() (r Route[ScopeID, None, document.ScopeDetail]) {
+	return r.get(access.Read, "/v1/scopes/{kind}/{scope}", "Show a scope with its members, checks and tasks")
+}
+
+// ScopeHistory also works for scopes that are no longer declared.
+func ScopeHistory() (r Route[ScopeID, None, document.ScopeHistory]) {
+	return r.get(access.Read, "/v1/scopes/{kind}/{scope}/history", "List earlier verdicts of a scope")
+}
+
+// Tasks lists the tasks of all scopes.
+func Tasks() (r Route[None, None, document.TaskPage]) {
+	return r.get(access.Read, "/v1/tasks", "List the tasks of scopes and their attempts")
+}
+
+// RetryTask begins a task again, also if it is done.
+func RetryTask() (r Route[TaskName, document.ReasonRequest, document.Done]) {
+	return r.post(access.Operate, "/v1/scopes/{kind}/{scope}/tasks/{task}/retry", "Do a task of a scope again")
+}
+
+// ResolveTask sets the result of a task that is unknown or failed.
+func ResolveTask() (r Route[TaskName, document.TaskResult, document.Done]) {
+	return r.post(access.Operate, "/v1/scopes/{kind}/{scope}/tasks/{task}/resolve", "Set the result of a task of a scope")
+}

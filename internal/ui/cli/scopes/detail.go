@@ -1,0 +1,96 @@
+package scopes
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// firstReason returns the worst reason with its targets.
+func firstReason(all []document.ScopeReason) string {
+	if len(all) == 0 {
+		return ""
+	}
+	text := reasonText(all[0])
+	if n := len(all) - 1; n > 0 {
+		text += fmt.Sprintf("; %d more", n)
+	}
+	return text
+}
+
+func reasonText(r document.ScopeReason) string {
+	if len(r.Targets) == 0 {
+		return r.Text
+	}
+	return r.Text + ": " + strings.Join(r.Targets, ", ")
+}
+
+func membersText(x document.Scope) string {
+	if len(x.Scopes) > 0 {
+		return fmt.Sprintf("%d scopes", len(x.Scopes))
+	}
+	return fmt.Sprintf("%d of %d", x.Connected, x.Members)
+}
+
+func showScope(s *cli.Printer, d document.ScopeDetail) {
+	x := d.Scope
+	s.Printf("%s: %s", x.ID, x.Verdict)
+	if x.Since > 0 {
+		s.Printf(" since %s", s.Moment(x.Since))
+	}
+	if x.Description != "" {
+		s.Printf("; %s", x.Description)
+	}
+	s.Printf("\n")
+	for _, r := range x.Reasons {
+		s.Printf("- %s: %s\n", r.Verdict, reasonText(r))
+	}
+	if len(x.Scopes) > 0 {
+		s.Printf("\nMembers: %s\n", strings.Join(x.Scopes, ", "))
+	}
+	if len(d.Members) > 0 {
+		s.Printf("\n")
+		var rows [][]string
+		for _, m := range d.Members {
+			rows = append(rows, []string{m.Name, memberText(m.State)})
+		}
+		s.Style().Table(s.App.Stdout, []string{"MEMBER", "STATE"}, rows)
+	}
+	for _, c := range d.Checks {
+		showCheck(s, c)
+	}
+	if len(d.Tasks) > 0 {
+		s.Printf("\n")
+		showTaskList(s, d.Tasks)
+	}
+}
+
+func showCheck(s *cli.Printer, c document.ScopeCheck) {
+	s.Printf("\nCheck %s: %s; %d of %d required targets succeed; quorum %s\n", c.Name, c.Verdict, c.OK, c.Required,
+		c.Quorum)
+	var rows [][]string
+	for _, t := range c.Testers {
+		outcome := cmp.Or(string(t.Outcome), "unknown")
+		if t.Absent != "" {
+			outcome = memberText(t.Absent)
+		}
+		rows = append(rows, []string{t.Name, outcome, since(s, t.Since), t.Text})
+	}
+	s.Style().Table(s.App.Stdout, []string{"TARGET", "RESULT", "SINCE", "REASON"}, rows)
+}
+
+// memberText returns the state of a member for operators.
+func memberText(x document.ScopeMemberState) string {
+	switch x {
+	case document.ScopeConnected, document.ScopeOffline:
+		return string(x)
+	case document.ScopeNotEnrolled:
+		return "not enrolled, does not count"
+	case document.ScopeSuspect:
+		return "suspect clone, does not count"
+	}
+	return string(x) + ", does not count"
+}

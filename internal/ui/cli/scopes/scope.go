@@ -1,0 +1,129 @@
+// Package scopes has the commands for scopes of a fleet, such as clusters, and for their tasks.
+//
+//	fettle scope show cluster/search
+//	fettle task retry cluster/search templates --reason 'the disk is replaced'
+package scopes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+)
+
+// NewScope builds the command scope, for sets of targets with a verdict of their own.
+func NewScope(s *cli.Session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "scope",
+		Short: "Scopes, such as clusters, and their verdicts",
+		Long: `Shows the scopes that the repository declares: sets of targets with checks and
+tasks, such as clusters. The verdict of a scope does not follow from the states
+of its targets: docs/scopes.md.`,
+		Example: "  fettle scope list\n  fettle scope show cluster/search",
+		Args:    cli.Args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newScopeList(s), newScopeShow(s), newScopeHistory(s))
+	return c
+}
+
+func newScopeList(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the scopes with their verdicts and reasons",
+		Example: "  fettle scope list\n  fettle scope list --watch",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Scopes(), showScopes)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func newScopeShow(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	c := &cobra.Command{
+		Use:   "show KIND/NAME",
+		Short: "Show the members, checks and tasks of a scope",
+		Long: `Shows why a scope has its verdict: its members, the results of its checks on
+each target, and its tasks with their attempts.`,
+		Example: "  fettle scope show cluster/search\n  fettle scope show cluster/search --watch",
+		Args:    cli.Args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			at, err := scopeID(a[0])
+			if err != nil {
+				return err
+			}
+			return hubclient.ShowingAt(c.Context(), s.Printer, w, route.Scope(), at, showScope)
+		},
+	}
+	w.Flag(c)
+	return c
+}
+
+func newScopeHistory(s *cli.Session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "history KIND/NAME",
+		Short:   "List the last verdicts of a scope, the newest first",
+		Example: "  fettle scope history cluster/search",
+		Args:    cli.Args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			at, err := scopeID(a[0])
+			if err != nil {
+				return err
+			}
+			return hubclient.ShowingAt(c.Context(), s.Printer, hubclient.Watching{}, route.ScopeHistory(), at, showHistory)
+		},
+	}
+}
+
+// Explain shows why a scope has its verdict.
+func Explain(ctx context.Context, s *cli.Printer, id string) error {
+	at, err := scopeID(id)
+	if err != nil {
+		return err
+	}
+	return hubclient.ShowingAt(ctx, s, hubclient.Watching{}, route.Scope(), at, showScope)
+}
+
+// scopeID splits KIND/NAME.
+func scopeID(text string) (route.ScopeID, error) {
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
+		return route.ScopeID{}, cli.Refuse("Give KIND/NAME, for example cluster/search. List the scopes: fettle scope list",
+			fmt.Sprintf("cannot use %.130q as the name of a scope", text))
+	}
+	return route.ScopeID{Kind: kind, Scope: name}, nil
+}
+
+func showScopes(s *cli.Printer, p document.ScopePage) {
+	if len(p.Scopes) == 0 {
+		s.Printf("The repository declares no scopes. See docs/scopes.md\n")
+		return
+	}
+	var rows [][]string
+	for _, x := range p.Scopes {
+		rows = append(rows, []string{x.ID, string(x.Verdict), since(s, x.Since), membersText(x), firstReason(x.Reasons)})
+	}
+	s.Style().Table(s.App.Stdout, []string{"SCOPE", "VERDICT", "SINCE", "MEMBERS", "REASON"}, rows)
+}
+
+func showHistory(s *cli.Printer, h document.ScopeHistory) {
+	if len(h.Verdicts) == 0 {
+		s.Printf("The leading hub has not stored a verdict of %s yet.\n", h.Scope)
+		return
+	}
+	var rows [][]string
+	for _, v := range h.Verdicts {
+		rows = append(rows, []string{since(s, v.Since), string(v.Verdict), firstReason(v.Reasons)})
+	}
+	s.Style().Table(s.App.Stdout, []string{"SINCE", "VERDICT", "REASON"}, rows)
+}

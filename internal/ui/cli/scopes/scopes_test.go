@@ -1,0 +1,95 @@
+package scopes
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+func shown[P any](show func(*cli.Printer, P), page P) string {
+	var out bytes.Buffer
+	show(&cli.Printer{App: &cli.App{Stdout: &out, Now: apitest.Now}}, page)
+	return out.String()
+}
+
+func compare(t *testing.T, got string, want ...string) {
+	t.Helper()
+	if w := strings.Join(want, "\n") + "\n"; got != w {
+		t.Errorf("got\n%s\nwant\n%s", got, w)
+	}
+}
+
+// TestScopeList: an operator sees the verdicts, and the worst reason of each.
+func TestScopeList(t *testing.T) {
+	all, err := apitest.Scopes{}.Scopes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, shown(showScopes, document.ScopePage{Scopes: all}),
+		"SCOPE           VERDICT  SINCE                MEMBERS   REASON",
+		"cluster/search  failed   2026-11-21 03:21:57  2 of 3    1 of 2 required targets succeed with the check "+
+			"formed, 1 failed: es2; 1 more",
+		"rack/r1         ready    2026-11-21 04:21:57  1 scopes")
+	compare(t, shown(showScopes, document.ScopePage{}), "The repository declares no scopes. See docs/scopes.md")
+}
+
+// TestScopeShow: an operator sees why a scope has its verdict.
+func TestScopeShow(t *testing.T) {
+	d := apitest.Scopes{}.Scope(context.Background())
+	compare(t, shown(showScope, d),
+		"cluster/search: failed since 2026-11-21 03:21:57; full-text search",
+		"- failed: 1 of 2 required targets succeed with the check formed, 1 failed: es2",
+		"- pending: the task templates waits",
+		"",
+		"MEMBER  STATE",
+		"es1     connected",
+		"es2     connected",
+		"es3     not enrolled, does not count",
+		"",
+		"Check formed: failed; 1 of 2 required targets succeed; quorum all",
+		"TARGET  RESULT                        SINCE                REASON",
+		"es1     ok                            2026-11-21 04:21:57",
+		"es2     failed                        2026-11-21 04:21:57  status 503",
+		"es3     not enrolled, does not count",
+		"",
+		"SCOPE           TASK       STATE    SINCE                TARGET  FENCE  REASON",
+		"cluster/search  templates  waiting  2026-11-21 04:21:57                 waits: check.formed")
+}
+
+func TestScopeHistory(t *testing.T) {
+	all := apitest.Scopes{}.ScopeHistory()
+	compare(t, shown(showHistory, document.ScopeHistory{Verdicts: all}),
+		"SINCE                VERDICT  REASON",
+		"2026-11-21 03:21:57  failed   1 of 2 required targets succeed with the check formed, 1 failed: es2; 1 more",
+		"2026-11-20 04:21:57  ready")
+	compare(t, shown(showHistory, document.ScopeHistory{Scope: "cluster/x"}),
+		"The leading hub has not stored a verdict of cluster/x yet.")
+}
+
+// TestTaskList: an operator sees which tasks need a decision, and how to decide.
+func TestTaskList(t *testing.T) {
+	all, err := apitest.Scopes{}.Tasks(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, shown(showTasks, document.TaskPage{Tasks: all[1:]}),
+		"SCOPE           TASK   STATE    SINCE                TARGET  FENCE          REASON",
+		"cluster/search  users  unknown  2026-11-21 04:21:57  es1     1764216000000  the agent stopped during the attempt",
+		"users of cluster/search: find out whether it is done, then run: fettle task resolve cluster/search users "+
+			"--done --reason WHY, or with --failed")
+	compare(t, shown(showTasks, document.TaskPage{}),
+		"The repository declares no tasks of scopes. See docs/scopes.md")
+}
+
+func TestScopeID(t *testing.T) {
+	for _, bad := range []string{"", "search", "/search", "cluster/", "a/b/c"} {
+		if _, err := scopeID(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package scopes
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+func showTasks(s *cli.Printer, p document.TaskPage) {
+	if len(p.Tasks) == 0 {
+		s.Printf("The repository declares no tasks of scopes. See docs/scopes.md\n")
+		return
+	}
+	showTaskList(s, p.Tasks)
+}
+
+func showTaskList(s *cli.Printer, all []document.ScopeTask) {
+	var rows [][]string
+	var decide []string
+	for _, t := range all {
+		target, fence := "", ""
+		if a := t.Open; a != nil {
+			target, fence = a.Name, fmt.Sprint(a.Fence)
+		} else if n := len(t.Attempts); n > 0 {
+			target, fence = t.Attempts[n-1].Name, fmt.Sprint(t.Attempts[n-1].Fence)
+		}
+		rows = append(rows, []string{t.Scope, t.Task, string(t.Phase), since(s, t.Since), target, fence, taskText(s, t)})
+		if t.Decide {
+			decide = append(decide, fmt.Sprintf("%s of %s: find out whether it is done, then run: "+
+				"fettle task resolve %s %s --done --reason WHY, or with --failed\n", t.Task, t.Scope, t.Scope, t.Task))
+		}
+	}
+	s.Style().Table(s.App.Stdout, []string{"SCOPE", "TASK", "STATE", "SINCE", "TARGET", "FENCE", "REASON"}, rows)
+	for _, text := range decide {
+		s.Printf("%s", text)
+	}
+}
+
+// taskText returns why a task has its state.
+func taskText(s *cli.Printer, t document.ScopeTask) string {
+	switch {
+	case t.Undeclared:
+		return "no longer declared"
+	case t.Next > 0:
+		return cli.JoinWords(t.Text, "next attempt at", s.Moment(t.Next))
+	case t.Waits != "":
+		return "waits: " + t.Waits
+	case t.Open != nil && t.Open.VerifyOnly:
+		return "the target tests whether it is done"
+	case t.Phase == document.TaskDone && len(t.Attempts) > 0 && t.By == "":
+		if t.Attempts[len(t.Attempts)-1].Outcome == fleet.TaskVerified {
+			return "the condition already held"
+		}
+	case t.By != "":
+		return t.By + ": " + t.Text
+	}
+	return t.Text
+}
+
+func since(s *cli.Printer, ns int64) string {
+	if ns == 0 {
+		return ""
+	}
+	return s.Moment(ns)
+}
