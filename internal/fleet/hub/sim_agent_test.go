@@ -357,14 +357,15 @@ func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobE
 func (a *simAgent) task(ctx context.Context, id string, t *fleet.TaskAttempt) machine.JobEnded {
 	a.sim.mu.Lock()
 	if a.sim.tasks == nil {
-		a.sim.tasks = map[string]string{}
+		a.sim.tasks = map[string]uint64{}
 	}
 	key := t.Task + " " + t.Digest
 	before, twice := a.sim.tasks[key]
-	a.sim.tasks[key] = fmt.Sprintf("%s, fence %d", a.name, t.Fence)
+	a.sim.tasks[key] = t.Fence
+	lost := a.sim.lost
 	a.sim.mu.Unlock()
-	if twice {
-		a.sim.fault("%s does the task %s with the fence %d after %s", a.name, key, t.Fence, before)
+	if twice && min(before, t.Fence) >= lost { // a fence is at least the time in ms
+		a.sim.fault("%s does the task %s with the fence %d, which was done with the fence %d", a.name, key, t.Fence, before)
 	}
 	select {
 	case <-ctx.Done():

@@ -50,7 +50,8 @@ type sim struct {
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
-	tasks    map[string]string // the newest attempt of each task, by its name and content
+	tasks    map[string]uint64 // the newest fence of each task, by its name and content
+	lost     uint64            // time in ms at which the hubs lost all data, and with it the attempts of tasks
 }
 
 // simHub is a place for a hub, which may run or not.

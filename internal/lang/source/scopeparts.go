@@ -144,7 +144,7 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 	}
 	x.only(b, append(probeAttributes(), "from", "quorum", "every", "timeout", "fail_after", "description"), nil)
 	at := b.Body.Attributes
-	c := ScopeCheck{Name: name, Range: r, Probe: x.probe(b), Quorum: waitBlock{x.rolloutBlock}.quorum(at["quorum"]),
+	c := ScopeCheck{Name: name, Range: r, Probe: x.probe(b), Quorum: waitBlock(x).quorum(at["quorum"]),
 		Every: x.between(at["every"], "30s", minEvery, maxEvery), Timeout: x.between(at["timeout"], "10s", 1, maxTestTime),
 		FailAfter: x.between(at["fail_after"], "0s", 0, MaxWaitTime)}
 	if a := at["from"]; a != nil {

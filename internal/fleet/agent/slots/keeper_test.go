@@ -86,7 +86,6 @@ type target struct {
 	hub      *hub
 	name     string
 	state    *mem.Host
-	order    Sequence
 	away     atomic.Bool                       // no hub answers
 	lost     atomic.Bool                       // answers are lost
 	refuse   atomic.Bool                       // the hub cannot grant slots now

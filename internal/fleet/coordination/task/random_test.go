@@ -21,10 +21,10 @@ const skew = 20 * time.Second
 // execution is the true life of one attempt on its target.
 type execution struct {
 	Attempt
-	delivered, refused, begun, ended, reported bool
-	at                                         time.Duration // of the begin
-	outcome                                    fleet.TaskOutcome
-	commanded                                  bool // the command began
+	delivered, begun, ended, reported bool
+	at                                time.Duration // of the begin
+	outcome                           fleet.TaskOutcome
+	commanded                         bool // the command began
 }
 
 // history is a fleet with one task. The judge is in its true values, which no code of the package knows.
