@@ -206,9 +206,6 @@ func (h *simulated) do(d operation) {
 	case "lose":
 		h.restore(newShelf())
 		h.forgetRevoked()
-		h.mu.Lock()
-		h.lost = uint64(time.Now().UnixMilli())
-		h.mu.Unlock()
 	case "backup":
 		h.saved = h.backup()
 	case "restore":

@@ -51,7 +51,7 @@ type sim struct {
 	wrong    []string
 	trace    []string
 	tasks    map[string]uint64 // the newest fence of each task, by its name and content
-	lost     uint64            // time in ms at which the hubs lost all data, and with it the attempts of tasks
+	lost     uint64            // time in ms at which the hubs lost data, and with it attempts of tasks
 }
 
 // simHub is a place for a hub, which may run or not.
@@ -332,7 +332,7 @@ func (s *sim) restore(k *shelf) {
 		}
 	}
 	s.mu.Lock()
-	s.kept = k
+	s.kept, s.lost = k, uint64(time.Now().UnixMilli())
 	if s.judge != nil {
 		s.judge.orders = map[string]fleetOrder{}
 	}

@@ -30,7 +30,7 @@
 //   - Undeclared: nothing begins. An open attempt is awaited.
 //   - Decisions of users: Retry begins again from a failed, unknown or done instance. Resolve makes a failed or
 //     unknown instance done or failed. Both are refused while an attempt is open.
-//   - Hubs that lost all data without a backup: the state is empty, so a task can be done again.
+//   - Hubs that lost their data, or got an older copy without fettle hub restore: a task can be done again.
 //   - A fleet that was restored from a backup: attempts after the backup are missing. So instances that are not done
 //     or failed are unknown.
 //   - Repetition: an event that was applied already changes nothing.
