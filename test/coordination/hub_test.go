@@ -105,7 +105,7 @@ func (p *process) serve() {
 	p.ready.Store(true)
 }
 
-// kill ends the process of a hub. What it sent to the store can still arrive there.
+// kill ends the process of a hub. Its earlier requests can still reach the store.
 func (h *hub) kill() {
 	h.mu.Lock()
 	p := h.now

@@ -72,7 +72,7 @@ func TestDeclare(t *testing.T) {
 	}
 	s.Declare(nil, at(time.Minute))
 	if _, ok := s.Wait(at(time.Minute)); ok || s.Results() != nil {
-		t.Error("it tests what is not declared")
+		t.Error("it tests a check that is not declared")
 	}
 }
 

@@ -58,7 +58,7 @@ func serving(x executor.Executor) func([]byte, io.ReadWriteCloser) {
 	}
 }
 
-// TestRun: a run has its durations and notes. Only a user who may change the target gets differences of content.
+// TestRun: a run has its durations and notes. Differences of content need the right operate.
 func TestRun(t *testing.T) {
 	in(t, serving(detailed{}), func(t *testing.T, w *world) {
 		for _, diffs := range []bool{false, true} {
@@ -121,7 +121,7 @@ func TestRunOfSilentAgent(t *testing.T) {
 	})
 }
 
-// TestRunOfHostileAgent: an agent that sends a message without an end uses no more memory than the limit.
+// TestRunOfHostileAgent: an agent that sends an endless message uses no more memory than the limit.
 func TestRunOfHostileAgent(t *testing.T) {
 	endless := func(_ []byte, s io.ReadWriteCloser) {
 		for {

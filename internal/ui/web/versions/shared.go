@@ -19,7 +19,7 @@ import (
 type Shared struct {
 	mu  sync.Mutex
 	all map[string]*sharedPage // by address and rights
-	// slots limits the renderings at the same time, and has what they need to compress a page. Otherwise each one takes
+	// slots limits the renderings at the same time, and has the buffers to compress a page. Otherwise each one takes
 	// longer if many begin together, and pages would rest for too long.
 	slots chan *packer
 }

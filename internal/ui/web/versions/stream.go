@@ -17,7 +17,7 @@ const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 // lastBlock is an empty block that ends compressed data.
 const lastBlock = "\x01\x00\x00\xff\xff"
 
-// Connection is a connection to a browser. Flush delivers what was written.
+// Connection is a connection to a browser. Flush delivers all written data.
 type Connection interface {
 	io.Writer
 	Flush() error
