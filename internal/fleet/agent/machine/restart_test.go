@@ -38,6 +38,30 @@ func TestAttemptWithoutModulesAfterARestart(t *testing.T) {
 	}
 }
 
+// TestAttemptsAfterAnOrder: an order to apply ends the count of failed attempts. This is durable when the run begins,
+// also if the agent received the order before a restart, and if the run is not an attempt because the content of the
+// newest assignment is missing.
+func TestAttemptsAfterAnOrder(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Checked: true})
+	w.offer(assignment(2, "modules/a=2"))
+	w.endRun(failing(machine.Failed))
+	w.step(machine.Offered{Assignment: assignment(3, "modules/a=3")})
+	w.step(machine.LocalFreeze{Why: "ada"})
+	w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobApply, By: "ada"}})
+	if n := w.durable().Attempts.Count; w.run != nil || n != 1 {
+		t.Fatalf("%d attempts, and the run %+v", n, w.run)
+	}
+	w.start()
+	if w.run == nil || w.run.Cause != machine.Ordered {
+		t.Fatalf("the run is %+v", w.run)
+	}
+	if got := w.durable().Attempts; got != (machine.Attempts{}) {
+		t.Errorf("durable: %+v", got)
+	}
+}
+
 // TestModulesThatAreNoLongerAssigned: the state of a module is stored only while it is assigned.
 func TestModulesThatAreNoLongerAssigned(t *testing.T) {
 	w := newWorld()

@@ -96,8 +96,8 @@ func (m *runs) mustCheck(c composition, cause Cause) bool {
 func (m *runs) run(c composition, cause Cause, by string) {
 	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.VerifyOrderedBy != "",
 		Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
-	if cause == Ordered && m.ApplyOrderedBy != "" {
-		m.Attempts = Attempts{}
+	if cause == Ordered && m.ApplyOrderedBy != "" && m.Attempts != (Attempts{}) {
+		m.Attempts, m.changed = Attempts{}, true
 	}
 	if !r.Look && r.Checks && (!sameComposition(&c.want, m.Applied) || m.tried(c)) {
 		m.try(keyOf(&c.want))
