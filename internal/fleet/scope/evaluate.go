@@ -232,7 +232,8 @@ func (c Check) explain() string {
 	if c.Counted() == 0 {
 		return "no target that counts tests the check " + c.Name
 	}
-	text := fmt.Sprintf("%d of %d required targets succeed with the check %s", c.OK, c.Required, c.Name)
+	text := fmt.Sprintf("the check %s succeeds on %d of %s, %d %s required", c.Name, c.OK,
+		number(c.Counted(), "target"), c.Required, plural(c.Required, "is", "are"))
 	for _, n := range []struct {
 		count int
 		what  string

@@ -55,7 +55,9 @@ func TestVerdicts(t *testing.T) {
 		in.Tasks[TaskKey{"cluster/search", "load"}] = p
 		return in
 	}
-	const oneOf2 = "1 of 2 required targets succeed with the check formed, "
+	const oneOf2 = "the check formed succeeds on 1 of 2 targets, 2 are required, "
+	const quorum2 = "failed: the check formed succeeds on 0 of 3 targets, 2 are required, 2 failed, 1 unknown [m0 m1]"
+	const quorum3 = "failed: the check formed succeeds on 1 of 1 target, 3 are required []"
 	id, self := "cluster/search", "unknown: the scope cluster/search is unknown []"
 	const noTester, noKind = "unknown: no target that counts tests the check formed []",
 		"unknown: the repository does not declare the kind x []"
@@ -77,7 +79,8 @@ func TestVerdicts(t *testing.T) {
 		"one without a result":  {world("all", ok, ""), "unknown: " + oneOf2 + "1 unknown [m1]"},
 		"quorum reached":        {world("1", ok, failed, ""), "ready"},
 		"quorum possible":       {world("2", ok, failed, pending, ""), "pending"},
-		"quorum impossible":     {world("2", failed, failed, ""), "failed"},
+		"quorum impossible":     {world("2", failed, failed, ""), quorum2},
+		"too few targets":       {world("3", ok), quorum3},
 		"half":                  {world("50%", ok, failed, failed), "failed"},
 		"rounded up":            {world("50%", ok, ok, failed), "ready"},
 		"odd outcome":           {world("all", "maybe"), "unknown"},

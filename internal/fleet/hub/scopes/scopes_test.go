@@ -1,6 +1,7 @@
 package scopes
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/scope"
 	"fettle.dev/fettle/internal/lang/query"
 )
@@ -270,4 +273,24 @@ func TestRemovedTask(t *testing.T) {
 		t.Error("the task is kept permanently")
 	}
 	s.wantTexts("task load of cluster/db: no longer declared", "done on db0")
+}
+
+// TestSimilarScope: an error about an unknown scope suggests a similar one.
+func TestSimilarScope(t *testing.T) {
+	s := newSite(t)
+	h := s.hub()
+	h.Declare("c", db("a"))
+	s.tidy(h)
+	for id, want := range map[route.ScopeID]string{
+		{Kind: "cluster", Scope: "dp"}:    "Did you mean cluster/db? List the scopes: fettle scope list",
+		{Kind: "cluster", Scope: "queue"}: "List the scopes: fettle scope list",
+	} {
+		_, err := Service{h}.Scope(t.Context(), id)
+		_, older := Service{h}.ScopeHistory(t.Context(), id)
+		for _, err := range []error{err, older} {
+			if r, ok := errors.AsType[*api.Refusal](err); !ok || r.Hint != want {
+				t.Errorf("%v: got %v", id, err)
+			}
+		}
+	}
 }

@@ -79,7 +79,7 @@ func (s Service) Scope(ctx context.Context, at route.ScopeID) (document.ScopeDet
 	id := at.Kind + "/" + at.Scope
 	x, ok := s.Of.scopeOf(id)
 	if !ok {
-		return document.ScopeDetail{}, unknownScope(id)
+		return document.ScopeDetail{}, s.unknownScope(id)
 	}
 	e, err := s.Of.evaluation(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s Service) ScopeHistory(_ context.Context, at route.ScopeID) (document.Sco
 	out := document.ScopeHistory{Format: document.ScopeHistoryFormat, Scope: id, Verdicts: []document.ScopeVerdict{}}
 	f, _, ok := s.Of.Records.Scopes.Get(id)
 	if !ok {
-		return out, unknownScope(id)
+		return out, s.unknownScope(id)
 	}
 	all := f.State.Earlier
 	if f.State.Verdict.Verdict != "" {
@@ -148,9 +148,16 @@ func (s Service) ScopeHistory(_ context.Context, at route.ScopeID) (document.Sco
 }
 
 // unknownScope returns the error for a scope without a record in the memory of this hub.
-func unknownScope(id string) error {
-	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the scope %.130q", id),
-		Hint: "List the scopes: fettle scope list"}
+func (s Service) unknownScope(id string) error {
+	hint := "List the scopes: fettle scope list"
+	var ids []string
+	for _, x := range s.Of.stored().Scopes {
+		ids = append(ids, x.ID())
+	}
+	if near := scope.Nearest(id, ids); near != "" {
+		hint = "Did you mean " + near + "? " + hint
+	}
+	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the scope %.130q", id), Hint: hint}
 }
 
 // Tasks returns all tasks, sorted by scope and name.

@@ -69,8 +69,8 @@ func showScope(s *cli.Printer, d document.ScopeDetail) {
 }
 
 func showCheck(s *cli.Printer, c document.ScopeCheck) {
-	s.Printf("\nCheck %s: %s; %d of %d required targets succeed; quorum %s\n", c.Name, c.Verdict, c.OK, c.Required,
-		c.Quorum)
+	s.Printf("\nCheck %s: %s; succeeds on %d of %d targets, %d required; quorum %s\n", c.Name, c.Verdict, c.OK,
+		c.OK+c.Failed+c.Pending+c.Unknown, c.Required, c.Quorum)
 	var rows [][]string
 	for _, t := range c.Testers {
 		outcome := cmp.Or(string(t.Outcome), "unknown")

@@ -6,8 +6,6 @@ package scopes
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +56,7 @@ each target, and its tasks with their attempts.`,
 		Example: "  fettle scope show cluster/search\n  fettle scope show cluster/search --watch",
 		Args:    cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			at, err := scopeID(a[0])
+			at, err := scopeID(c.Context(), s.Printer, a[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +74,7 @@ func newScopeHistory(s *cli.Session) *cobra.Command {
 		Example: "  fettle scope history cluster/search",
 		Args:    cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			at, err := scopeID(a[0])
+			at, err := scopeID(c.Context(), s.Printer, a[0])
 			if err != nil {
 				return err
 			}
@@ -87,21 +85,11 @@ func newScopeHistory(s *cli.Session) *cobra.Command {
 
 // Explain shows why a scope has its verdict.
 func Explain(ctx context.Context, s *cli.Printer, id string) error {
-	at, err := scopeID(id)
+	at, err := scopeID(ctx, s, id)
 	if err != nil {
 		return err
 	}
 	return hubclient.ShowingAt(ctx, s, hubclient.Watching{}, route.Scope(), at, showScope)
-}
-
-// scopeID splits KIND/NAME.
-func scopeID(text string) (route.ScopeID, error) {
-	kind, name, ok := strings.Cut(text, "/")
-	if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
-		return route.ScopeID{}, cli.Refuse("Give KIND/NAME, for example cluster/search. List the scopes: fettle scope list",
-			fmt.Sprintf("cannot use %.130q as the name of a scope", text))
-	}
-	return route.ScopeID{Kind: kind, Scope: name}, nil
 }
 
 func showScopes(s *cli.Printer, p document.ScopePage) {

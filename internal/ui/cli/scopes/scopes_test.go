@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/test/fakehub"
 )
 
 func shown[P any](show func(*cli.Printer, P), page P) string {
@@ -32,8 +33,8 @@ func TestScopeList(t *testing.T) {
 	}
 	compare(t, shown(showScopes, document.ScopePage{Scopes: all}),
 		"SCOPE           VERDICT  SINCE                MEMBERS   REASON",
-		"cluster/search  failed   2026-11-21 03:21:57  2 of 3    1 of 2 required targets succeed with the check "+
-			"formed, 1 failed: es2; 1 more",
+		"cluster/search  failed   2026-11-21 03:21:57  2 of 3    the check formed succeeds on 1 of 2 targets, "+
+			"2 are required, 1 failed: es2; 1 more",
 		"rack/r1         ready    2026-11-21 04:21:57  1 scopes")
 	compare(t, shown(showScopes, document.ScopePage{}), "The repository declares no scopes. See docs/scopes.md")
 }
@@ -43,7 +44,7 @@ func TestScopeShow(t *testing.T) {
 	d := apitest.Scopes{}.Scope(context.Background())
 	compare(t, shown(showScope, d),
 		"cluster/search: failed since 2026-11-21 03:21:57; full-text search",
-		"- failed: 1 of 2 required targets succeed with the check formed, 1 failed: es2",
+		"- failed: the check formed succeeds on 1 of 2 targets, 2 are required, 1 failed: es2",
 		"- pending: the task templates waits",
 		"",
 		"MEMBER  STATE",
@@ -51,7 +52,7 @@ func TestScopeShow(t *testing.T) {
 		"es2     connected",
 		"es3     not enrolled, does not count",
 		"",
-		"Check formed: failed; 1 of 2 required targets succeed; quorum all",
+		"Check formed: failed; succeeds on 1 of 2 targets, 2 required; quorum all",
 		"TARGET  RESULT                        SINCE                REASON",
 		"es1     ok                            2026-11-21 04:21:57",
 		"es2     failed                        2026-11-21 04:21:57  status 503",
@@ -65,10 +66,20 @@ func TestScopeHistory(t *testing.T) {
 	all := apitest.Scopes{}.ScopeHistory()
 	compare(t, shown(showHistory, document.ScopeHistory{Verdicts: all}),
 		"SINCE                VERDICT  REASON",
-		"2026-11-21 03:21:57  failed   1 of 2 required targets succeed with the check formed, 1 failed: es2; 1 more",
+		"2026-11-21 03:21:57  failed   the check formed succeeds on 1 of 2 targets, 2 are required, 1 failed: es2; 1 more",
 		"2026-11-20 04:21:57  ready")
 	compare(t, shown(showHistory, document.ScopeHistory{Scope: "cluster/x"}),
 		"The leading hub has not stored a verdict of cluster/x yet.")
+}
+
+// TestSimilarScope: a user who gives only the name, or a similar one, sees the ID of the scope.
+func TestSimilarScope(t *testing.T) {
+	hub := fakehub.Serve(t, fakehub.Hostile{Rights: []string{"read"}, Text: "cluster/all"})
+	for _, text := range []string{"all", "al"} {
+		if got := nearest(context.Background(), hub, text); got != "cluster/all" {
+			t.Errorf("%s: got %q", text, got)
+		}
+	}
 }
 
 // TestTaskList: an operator sees which tasks need a decision, and how to decide.
@@ -88,7 +99,7 @@ func TestTaskList(t *testing.T) {
 
 func TestScopeID(t *testing.T) {
 	for _, bad := range []string{"", "search", "/search", "cluster/", "a/b/c"} {
-		if _, err := scopeID(bad); err == nil {
+		if _, ok := parseID(bad); ok {
 			t.Errorf("%q is accepted", bad)
 		}
 	}

@@ -95,7 +95,7 @@ done.`,
 // post sends a request about a task and shows the answer.
 func post[R any](c *cobra.Command, s *cli.Printer, to route.Route[route.TaskName, R, document.Done], args []string,
 	r R) error {
-	at, err := scopeID(args[0])
+	at, err := scopeID(c.Context(), s, args[0])
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func searchCluster() document.Scope {
 		Verdict: document.VerdictFailed, Since: lockNoon - int64(time.Hour), Members: 3, Counted: 2, Connected: 2,
 		MinMembers: 2, Reasons: []document.ScopeReason{
 			{Verdict: document.VerdictFailed, Subject: "check", Name: "formed", Targets: []string{"es2"},
-				Text: "1 of 2 required targets succeed with the check formed, 1 failed"},
+				Text: "the check formed succeeds on 1 of 2 targets, 2 are required, 1 failed"},
 			{Verdict: document.VerdictPending, Subject: "task", Name: "templates", Text: "the task templates waits"}}}
 }
 
