@@ -372,6 +372,9 @@ func (a *simAgent) task(ctx context.Context, id string, t *fleet.TaskAttempt) ma
 		return machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Interrupted: true}}
 	case <-time.After(20 * time.Second):
 	}
+	if a.sim.failing.Load() {
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Task: fleet.TaskFailed, Error: "exit status 1"}}
+	}
 	return machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Task: fleet.TaskDone}}
 }
 

@@ -50,6 +50,7 @@ type sim struct {
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
+	failing  atomic.Bool       // tasks of scopes fail
 	tasks    map[string]uint64 // the newest fence of each task, by its name and content
 	lost     uint64            // time in ms at which the hubs lost data, and with it attempts of tasks
 }

@@ -177,6 +177,35 @@ func TestTesters(t *testing.T) {
 	}
 }
 
+// TestBest: the verdict without the targets that are not connected.
+func TestBest(t *testing.T) {
+	away := func(t *Target) { t.Connected = false }
+	tasks := func(s *query.Scope) { s.Tasks = []query.ScopeTask{{Name: "load"}} }
+	task := world("all", ok).set("m0", away).change(tasks)
+	task.Tasks[TaskKey{"cluster/search", "load"}] = TaskFailed
+	for name, c := range map[string]struct {
+		in   Input
+		want Verdict
+	}{
+		"offline":          {world("all", ok, failed).set("m1", away), Ready},
+		"failed":           {world("all", ok, failed), Failed},
+		"failed, offline":  {world("all", failed, ok).set("m1", away), Failed},
+		"no result":        {world("all", ok, ""), Unknown},
+		"too few":          {world("all", ok).set("m0", away).change(func(s *query.Scope) { s.MinMembers = 2 }), Pending},
+		"too few, offline": {world("all", ok).set("m0", away).change(func(s *query.Scope) { s.MinMembers = 1 }), Ready},
+		"failed task":      {task, Failed},
+		"retired":          {world("all", ok).set("m0", func(t *Target) { t.Absent = Retired }).set("m0", away), Empty},
+	} {
+		before := fmt.Sprint(c.in)
+		if r := Best(c.in)[0]; r.Verdict != c.want {
+			t.Errorf("%s: got %+v, want %s", name, r, c.want)
+		}
+		if fmt.Sprint(c.in) != before {
+			t.Errorf("%s: Best changes its input", name)
+		}
+	}
+}
+
 // TestAgreesWithJudge compares random worlds with a judge that tries all completions of the unknown results.
 func TestAgreesWithJudge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -86,6 +86,60 @@ func TestHubThatStarts(t *testing.T) {
 	}
 }
 
+// TestFailureAfterStart: a failed task, and a check that fails on connected targets, count directly after the start.
+func TestFailureAfterStart(t *testing.T) {
+	for name, fail := range map[string]func(*site, *Scopes){
+		"check": func(s *site, _ *Scopes) { s.result(1, fleet.CheckFailed) },
+		"task": func(s *site, h *Scopes) {
+			r := s.job(h)
+			s.answers(h, r.ID, fleet.JobAnswer{ID: r.ID, Task: fleet.TaskFailed})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			h := s.hub()
+			h.Declare("c", db("a"))
+			s.tidy(h)
+			h.began = s.now
+			s.set(2, func(d *document.Target) { d.Connected = false })
+			s.tidy(h)
+			if v := s.verdict(h); v != scope.Pending {
+				t.Errorf("the verdict is %s", v)
+			}
+			fail(s, h)
+			s.tidy(h)
+			if v := s.verdict(h); v != scope.Failed || len(Alarms(h.Records)) == 0 {
+				t.Errorf("the verdict is %s, and the alarms are %v", v, Alarms(h.Records))
+			}
+			all, err := Service{h}.Scopes(t.Context())
+			if err != nil || all[0].Since != s.now.UnixNano() {
+				t.Errorf("%+v, %v", all, err)
+			}
+		})
+	}
+}
+
+// TestFailedBeforeStart: a scope that failed remains failed until the targets that can prove otherwise are connected.
+func TestFailedBeforeStart(t *testing.T) {
+	s := newSite(t)
+	h := s.hub()
+	h.Declare("c", db("a"))
+	s.result(1, fleet.CheckFailed)
+	s.tidy(h)
+	h.began = s.now
+	s.set(1, func(d *document.Target) { d.Connected = false })
+	s.tidy(h)
+	if v := s.verdict(h); v != scope.Failed {
+		t.Errorf("the verdict is %s", v)
+	}
+	s.set(1, func(d *document.Target) { d.Connected = true })
+	s.result(1, fleet.CheckOK)
+	s.tidy(h)
+	if v := s.verdict(h); v != scope.Pending {
+		t.Errorf("the verdict is %s", v)
+	}
+}
+
 // TestTaskIsDoneOnce: several hubs that lead at the same time create one attempt and one job.
 func TestTaskIsDoneOnce(t *testing.T) {
 	s := newSite(t)

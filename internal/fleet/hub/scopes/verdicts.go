@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// settleFor is the time after the start of a hub within which verdicts only become better: agents connect again.
+	// settleFor is the time after the start of a hub within which a verdict that depends on targets that are not connected
+	// does not change: agents connect again.
 	settleFor = 2 * time.Minute
 	// maxReasons limits the reasons of a stored verdict, and reasonsEvery the time between two writes of other reasons.
 	maxReasons   = 10
@@ -23,11 +24,14 @@ const (
 // storeVerdicts stores the verdicts that changed.
 func (s *Scopes) storeVerdicts(ctx context.Context, e *evaluation) error {
 	var errs []error
-	settled := s.Now().Sub(s.began) >= settleFor
+	results := e.results
+	if s.Now().Sub(s.began) < settleFor {
+		results = s.settling(e)
+	}
 	s.Records.Scopes.Each(func(id string, f records.Formatted[records.Scope], rev uint64) {
-		r, ok := e.results[id]
+		r, ok := results[id]
 		was := f.State.Verdict
-		if !ok || !settled && was.Verdict != "" && scope.Worse(was.Verdict, r.Verdict) != was.Verdict {
+		if !ok {
 			return
 		}
 		now := records.ScopeVerdict{Verdict: r.Verdict, Since: s.Now().UnixMilli(),
@@ -53,6 +57,22 @@ func (s *Scopes) storeVerdicts(ctx context.Context, e *evaluation) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// settling returns the results that count while agents connect again. They do not depend on targets that are not
+// connected, or are worse than the stored verdict even if these targets succeed.
+func (s *Scopes) settling(e *evaluation) map[string]scope.Result {
+	out := map[string]scope.Result{}
+	for _, best := range scope.Best(e.input) {
+		f, _, _ := s.Records.Scopes.Get(best.Scope)
+		switch is, was := e.results[best.Scope], f.State.Verdict.Verdict; {
+		case is.Verdict == best.Verdict:
+			out[is.Scope] = is
+		case was != best.Verdict && scope.Worse(was, best.Verdict) == best.Verdict && was != "":
+			out[best.Scope] = best
+		}
+	}
+	return out
 }
 
 // noteVerdict records another verdict in the log of the fleet.
