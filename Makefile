@@ -61,7 +61,13 @@ plainflags = -vet=off -ldflags=-w -toolexec="env $(lazily)"
 testflags = -race $(plainflags) -gcflags=modernc.org/sqlite/lib=-race=false -parallel 4
 
 # Tests of the hub that also run without the race detector, or only without it: see the files with the tag !race.
-unraced = '^(TestFullDisk|TestSimulatedHistories$$|TestAgentThatReportsWithoutEnd$$)'
+unraced = ^(TestFullDisk|TestSimulatedHistories$$|TestAgentThatReportsWithoutEnd$$)
+
+# The detector makes the tests of these packages four times slower, and they are a fifth of all. So for each commit, one
+# of two halves of similar duration has the detector, and the other half runs without it.
+halved = ./internal/fleet/hub ./internal/fleet/bus
+first = ^Test[A-FS]
+second = ^(Test[^A-FS]|Example|Fuzz)
 
 # These packages run without the race detector: those that test the source, the documents and the examples; those that
 # test the program, not its packages; and pure packages, which start no goroutine. TestPlainPackages checks the list.
@@ -81,18 +87,21 @@ campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut .
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
 	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
-	raced=$$(go list $(concurrent)); slow=$$(go list $(slow)); all=$$(go list ./... | grep -vxF "$$slow"); \
-	all=$$(printf '%s\n' "$$slow" "$$all"); \
+	raced=$$(go list $(concurrent)); halved=$$(go list $(halved)); slow=$$(go list $(slow)); all=$$(go list ./... | grep -vxF "$$slow"); \
+	all=$$(printf '%s\n' "$$slow" "$$all"); with='$(first)|$(second)'; without='$(unraced)'; \
 	others=$$(echo "$$all" | grep -vxF "$$raced" | grep -vxF "$$(go list $(plain) ./test/e2e)"); \
 	if [ -n "$$FETTLE_SAMPLE" ]; then \
-		sixth=$$(($$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1) % 6)); \
-		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 6 == $$sixth"); \
+		part=$$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1); \
+		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 6 == $$((part % 6))"); \
+		if [ $$((part / 6 % 2)) = 0 ]; then with='$(first)'; without='$(second)|$(unraced)'; \
+		else with='$(second)'; without='$(first)|$(unraced)'; fi; \
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
-	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$raced & race=$$!; \
-	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub & full=$$!; \
+	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 30m -run "$$with" $$halved & half=$$!; \
+	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run "$$without" $$halved & full=$$!; \
+	GORACE=atexit_sleep_ms=0 go test $(testflags) -p 2 -timeout 30m $$(echo "$$raced" | grep -vxF "$$halved") & race=$$!; \
 	CGO_ENABLED=0 go test $(plainflags) -p 3 -parallel 4 -timeout 30m ./test/e2e \
 		$$(echo "$$all" | grep -vxF "$$raced"); failed=$$?; \
-	wait $$race || failed=1; wait $$full || failed=1; exit $$failed
+	wait $$race || failed=1; wait $$half || failed=1; wait $$full || failed=1; exit $$failed
 
 campaigns: setup
 	FETTLE_LONG=1 go test $(plainflags) -p 3 -parallel 4 -timeout 6h $(campaigns)
@@ -101,7 +110,7 @@ campaigns: setup
 # the short set on.
 night: setup
 	FETTLE_LONG=1 GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e $(concurrent) ./...
-	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run $(unraced) ./internal/fleet/hub
+	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run '$(unraced)' ./internal/fleet/hub
 	FETTLE_LONG=1 FETTLE_TEST_RELEASE=trixie GORACE=atexit_sleep_ms=0 go test $(testflags) -p 3 -timeout 6h ./test/e2e ./test/hosts
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.
