@@ -61,7 +61,7 @@ func TestScopes(t *testing.T) {
 	if ds.Err() != nil {
 		t.Fatal(ds.Err())
 	}
-	if len(all.Kinds) != 2 || all.Kinds[1].Name != "rack" || all.Kinds[1].Overlap || all.Kinds[1].Empty != "failed" {
+	if len(all.Kinds) != 3 || all.Kinds[2].Name != "rack" || all.Kinds[2].Overlap || all.Kinds[2].Empty != "failed" {
 		t.Errorf("the kinds are %+v", all.Kinds)
 	}
 	s := all.Scopes[0]

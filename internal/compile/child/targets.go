@@ -29,6 +29,7 @@ func writeTargets(w *writer, list []query.Target) {
 		w.mapping(t.Labels)
 		w.texts(t.Roles)
 		w.texts(t.Groups)
+		w.text(t.Environment)
 		number := 0
 		if len(t.Uses) > 0 {
 			number = numbers[&t.Uses[0]]
@@ -96,7 +97,8 @@ func readTargets(r *reader) []query.Target {
 	var out []query.Target
 	seen := map[string]bool{}
 	for range r.count(19) {
-		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
+		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts(),
+			Environment: r.text()}
 		number := r.int()
 		if number >= len(shared) {
 			r.fail("the modules %d of %d", number, len(shared)-1)

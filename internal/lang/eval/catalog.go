@@ -77,6 +77,7 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 	levels := query.Levels(p, &ev.Reports, t)
 	ev.Catalog.Policy = query.Policy(p, &ev.Reports, levels)
 	ev.Target = query.TargetValue(t.Name, ev.Catalog.Labels, levels)
+	ev.Environment = query.EnvironmentOf(p, t, ev.Catalog.Labels).Value()
 	uses := query.TargetModules(p, &ev.Reports, levels)
 	bodies := readModules(ev, uses)
 	ev.uses, ev.needsOf = uses, query.NeedsOf(p, &ev.Reports, levels, uses, alone(in.Test))
@@ -112,8 +113,8 @@ func readModules(ev *Evaluator, uses []*source.ModuleUse) []*source.Body {
 }
 
 // assignAll assigns every scope its variables. The layers are, from low to high: the default in the
-// module, the repository, the roles, the target groups, the target, and the command line. At each
-// level, vars override data, and the module block overrides both.
+// module, the repository, the roles, the environment after its parents, the target groups, the target, and the command
+// line. At each level, vars override data, and the module block overrides both.
 func (ev *Evaluator) assignAll(levels []*source.Level, uses []*source.ModuleUse, scopes map[*source.ModuleUse]*Scope,
 	root *Scope) {
 	above, testOK := ev.above()

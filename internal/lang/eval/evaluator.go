@@ -14,23 +14,25 @@ import (
 // Evaluator makes the catalog of one target.
 type Evaluator struct {
 	syntax.Reports
-	Program  *source.Program
-	in       Input
-	Catalog  *catalog.Catalog
-	Target   cty.Value
-	modules  map[string]*Scope // by name
-	stack    []frame           // values that are being evaluated
-	observed observed
-	pending  pending
-	count    int // states
-	full     bool
-	All      []*Scope // the top level and the modules, in order
-	owners   owners
-	factSet  map[*source.Body]map[string]cty.Value
-	outputs  map[string]string // of a test, by state
-	asked    map[string]bool   // states whose output is used
-	uses     []*source.ModuleUse
-	needsOf  map[*source.ModuleUse][]query.ResolvedNeed
+	Program *source.Program
+	in      Input
+	Catalog *catalog.Catalog
+	Target  cty.Value
+	// Environment is the value of environment. It is the same for targets with the same levels.
+	Environment cty.Value
+	modules     map[string]*Scope // by name
+	stack       []frame           // values that are being evaluated
+	observed    observed
+	pending     pending
+	count       int // states
+	full        bool
+	All         []*Scope // the top level and the modules, in order
+	owners      owners
+	factSet     map[*source.Body]map[string]cty.Value
+	outputs     map[string]string // of a test, by state
+	asked       map[string]bool   // states whose output is used
+	uses        []*source.ModuleUse
+	needsOf     map[*source.ModuleUse][]query.ResolvedNeed
 	// exported are the values of other targets, by declared input.
 	exported map[*source.Exported]*exportedMemo
 }

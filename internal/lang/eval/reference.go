@@ -57,6 +57,9 @@ func (ev *Evaluator) variable(s *Scope, each map[string]cty.Value, t hcl.Travers
 		ev.observed.read(Reading{})
 		tree.set([]string{"target"}, ev.Target)
 		return nil, true
+	case "environment":
+		tree.set([]string{"environment"}, ev.Environment)
+		return nil, true
 	case "each":
 		if each == nil {
 			ev.Errorf(rng, "No for_each here", "each exists only in blocks with for_each.")
@@ -159,9 +162,10 @@ func (ev *Evaluator) resolve(s *Scope, t hcl.Traversal) (reference, int, bool) {
 			syntax.Suggest(kindName, append(syntax.Names(s.states), syntax.Names(s.body.Outputs)...)))
 		return reference{}, 0, false
 	case byLabel == nil:
-		known := append(syntax.Names(s.states), "var", "local", "each", "fact", "lookup", "module", "target")
+		known := append(syntax.Names(s.states), "var", "local", "each", "fact", "lookup", "module", "target",
+			"environment")
 		ev.Errorf(rng, "Unknown name", "%q is neither a kind with states in %s nor var, local, each, fact, lookup, "+
-			"module or target.%s", kindName, s.name, syntax.Suggest(kindName, known))
+			"module, target or environment.%s", kindName, s.name, syntax.Suggest(kindName, known))
 		return reference{}, 0, false
 	case !ok:
 		ev.Errorf(rng, "Reference without a label", "A reference names one state: %s.LABEL.%s", kindName,

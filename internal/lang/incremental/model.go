@@ -56,6 +56,13 @@ type twin struct {
 	was Shared
 }
 
+// alike reports whether the target and its environment have the same values at the first revision. The values of the
+// target at the second one are given, because the evaluator can still have the values of another target.
+func (w *twin) alike(ev *eval.Evaluator, target cty.Value) bool {
+	was := w.was.model.ev
+	return was.Target.RawEquals(target) && was.Environment.RawEquals(ev.Environment)
+}
+
 // from returns the place of the same state at the first revision, -1 if there is none.
 func (w *twin) from(i int) int {
 	if w == nil {
@@ -136,7 +143,7 @@ func (m *model) makeBeside(t *source.Target, levels []*source.Level, in eval.Inp
 	r := &syntax.Reports{}
 	labels := query.TargetLabels(ev.Program, r, t)
 	value := query.TargetValue(t.Name, labels, levels)
-	if len(r.List) > 0 || w != nil && !w.was.model.ev.Target.RawEquals(value) || !m.again(t, in, value, w) {
+	if len(r.List) > 0 || w != nil && !w.alike(ev, value) || !m.again(t, in, value, w) {
 		return Shared{}, false
 	}
 	out := Shared{Like: old, Changed: m.nodes, States: make([]kind.State, len(m.nodes)), model: m}

@@ -10,27 +10,41 @@ import (
 )
 
 // Levels returns the levels of a target, from low to high: the roles of its groups and its own
-// roles, each after the roles it names; its groups in the order of their declaration; and the
-// target itself. The levels are read-only.
+// roles, each after the roles it names; its environment, after the parents; its groups in the order of their
+// declaration; and the target itself. The levels are read-only.
 func Levels(p *source.Program, r *syntax.Reports, t *source.Target) []*source.Level {
-	return levelsBy(p, r, t, TargetLabels(p, r, t))
+	return levelsBy(p, r, r, t, TargetLabels(p, r, t))
 }
 
-// levelsBy is like Levels, with the labels of the target.
-func levelsBy(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
+// levelsBy is like Levels, with the labels of the target. The error of a target in two environments is added to in.
+func levelsBy(p *source.Program, r, in *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
 	if t.Placed.Levels != nil {
 		return t.Placed.Levels
 	}
 	own := &syntax.Reports{}
-	out := slices.Clip(findLevels(p, own, t, labels))
-	if r.Add(own.List...); len(own.List) == 0 && t.Placed.Labels != nil {
-		t.Placed.Levels = out
+	e, ds := environmentOf(p, t, labels)
+	in.Add(ds...)
+	out := slices.Clip(findLevels(p, own, t, e, labels))
+	if r.Add(own.List...); len(own.List) == 0 && ds == nil && t.Placed.Labels != nil {
+		t.Placed.Levels, t.Placed.Environment = out, e
 	}
 	return out
 }
 
-func findLevels(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
-	var own []*source.Level
+// EnvironmentOf returns the environment of a target, nil if it belongs to none or to several that do not contain each
+// other.
+func EnvironmentOf(p *source.Program, t *source.Target, labels map[string]string) *source.Environment {
+	if t.Placed.Levels != nil {
+		return t.Placed.Environment
+	}
+	e, _ := environmentOf(p, t, labels)
+	return e
+}
+
+func findLevels(p *source.Program, r *syntax.Reports, t *source.Target, e *source.Environment,
+	labels map[string]string) []*source.Level {
+	own := e.Levels()
+	inside := len(own)
 	for _, g := range p.Groups {
 		if g.Matches(t.Name, labels) {
 			own = append(own, &g.Level)
@@ -38,7 +52,7 @@ func findLevels(p *source.Program, r *syntax.Reports, t *source.Target, labels m
 	}
 	own = append(own, &t.Level)
 	w := roleWalk{prog: p, Reports: r, done: map[string]bool{}}
-	for _, l := range own {
+	for _, l := range own[inside:] {
 		w.named(l)
 	}
 	return append(w.out, own...)

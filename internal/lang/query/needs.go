@@ -274,17 +274,22 @@ func usedBy(p *source.Program, r *syntax.Reports, levels []*source.Level, shared
 		x.Exported = ExportedOf(p, wrong, u.Directory)
 		out.uses = append(out.uses, x)
 	}
-	texts := map[string]bool{}
-	for _, d := range p.Secrets.Masked(wrong.List) {
-		if d.Severity == diag.Error {
-			texts[d.String()] = true
-		}
-	}
-	out.errors = slices.Sorted(maps.Keys(texts))
+	out.errors = errorsOf(p, wrong.List)
 	if alike {
 		shared[key] = out
 	}
 	return out
+}
+
+// errorsOf returns the errors in a list as text for users, sorted.
+func errorsOf(p *source.Program, ds diag.List) []string {
+	texts := map[string]bool{}
+	for _, d := range p.Secrets.Masked(ds) {
+		if d.Severity == diag.Error {
+			texts[d.String()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(texts))
 }
 
 // belowOf names the levels below a target. alike is set if targets with the same levels have the

@@ -22,12 +22,24 @@ type ScopeKind struct {
 type Scope struct {
 	Kind, Name  string
 	Description string
-	Targets     []string // names of the members, sorted
-	Scopes      []string // IDs of the scopes that are members, sorted
-	MinMembers  int      // 0: no minimum
-	Checks      []ScopeCheck
-	Tasks       []ScopeTask
-	Source      string // file:line
+	// Targets are the names of the members, sorted. A target that several environments select is a member of the
+	// innermost one. If no environment is the innermost, the target is a member of all that select it.
+	Targets    []string
+	Scopes     []string // IDs of the scopes that are members, sorted
+	MinMembers int      // 0: no minimum
+	Checks     []ScopeCheck
+	Tasks      []ScopeTask
+	Source     string // file:line
+	Environment
+}
+
+// Environment is the part of a Scope that only an environment has.
+type Environment struct {
+	Parent string `json:",omitempty"` // name of another environment, "" for none
+	// Branch is the branch that the members follow, "" for the branch of the fleet. It can come from a parent.
+	Branch string `json:",omitempty"`
+	// Domain is the public name, "" for none. It can be below the domain of the parent.
+	Domain string `json:",omitempty"`
 }
 
 // ID returns KIND/NAME, for example cluster/search. It is unique in a repository.

@@ -14,22 +14,31 @@ import (
 func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	r := &syntax.Reports{}
 	all := indexTargets(p, r)
+	members := environmentMembers(p, r, all)
+	tooMany := func(names []string, what string, at diag.Range) {
+		if len(names) > source.MaxMembers {
+			r.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(names),
+				source.MaxMembers)
+		}
+	}
 	selected := func(s *source.Selector, what string, at diag.Range) []string {
 		if s == nil {
 			return nil
 		}
 		out := all.selected(s)
-		if len(out) > source.MaxMembers {
-			r.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(out),
-				source.MaxMembers)
-		}
+		tooMany(out, what, at)
 		return out
 	}
 	out.Kinds = scopeKinds(p)
 	for _, s := range p.Scopes {
-		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description,
-			Targets:    selected(s.Members, "scope "+s.ID(), s.Range),
-			MinMembers: s.MinMembers, Tasks: s.Tasks, Source: placeOf(s.Range)}
+		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description, MinMembers: s.MinMembers, Tasks: s.Tasks,
+			Source: placeOf(s.Range)}
+		if e := s.Environment; e != nil {
+			x.Targets, x.Environment = members[e.Name], Environment{Parent: e.Parent, Branch: e.Branch, Domain: e.Domain}
+			tooMany(x.Targets, "environment "+e.Name, s.Range)
+		} else {
+			x.Targets = selected(s.Members, "scope "+s.ID(), s.Range)
+		}
 		for _, m := range s.Scopes {
 			x.Scopes = append(x.Scopes, m.ID)
 		}
@@ -54,8 +63,12 @@ func placeOf(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.
 
 // scopeKinds returns the kinds that scopes can have, sorted by name.
 func scopeKinds(p *source.Program) []ScopeKind {
-	all := map[string]ScopeKind{source.ClusterKind: {Name: source.ClusterKind, Overlap: true,
-		Description: "targets that provide one service together", Empty: source.EmptyVerdicts()[0]}}
+	all := map[string]ScopeKind{
+		source.ClusterKind: {Name: source.ClusterKind, Overlap: true, Empty: source.EmptyVerdicts()[0],
+			Description: "targets that provide one service together"},
+		source.EnvironmentKind: {Name: source.EnvironmentKind, Empty: source.EmptyVerdicts()[0],
+			Description: "an instance of the configuration, such as production or staging"},
+	}
 	for _, k := range p.ScopeKinds {
 		delete(all, k.Name)
 		if !k.Disabled {
@@ -99,6 +112,9 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 			}
 		}
 		for _, target := range all.Scopes[i].Targets {
+			if s.Environment != nil { // reported at the target
+				break
+			}
 			other, twice := owner[s.Kind+" "+target]
 			if twice && !overlap[s.Kind] {
 				r.Errorf(s.Range, "Target in two scopes",
@@ -112,7 +128,7 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 
 // Valid reports an error in Scopes that another process made.
 func (s Scopes) Valid() error {
-	if len(s.Scopes) > source.MaxScopes || len(s.Kinds) > source.MaxScopeKinds+1 {
+	if len(s.Scopes) > source.MaxScopes || len(s.Kinds) > source.MaxScopeKinds+2 {
 		return fmt.Errorf("%d scopes of %d kinds are too many", len(s.Scopes), len(s.Kinds))
 	}
 	kinds, members := map[string]bool{}, map[string][]string{}
@@ -142,7 +158,7 @@ func (s Scopes) Valid() error {
 	if c := source.Cycle(members, ids); c != nil {
 		return fmt.Errorf("the scope %.80q is a member of itself", c[0])
 	}
-	return nil
+	return validEnvironments(s.Scopes)
 }
 
 // WithoutInputs returns the scopes without the standard inputs and ranges of tasks, which only agents need.

@@ -37,7 +37,7 @@ func (w *ways) nowhere() {
 // of returns the ssh settings of a target. Each attribute has the value of the highest level that
 // sets it; options are joined by name. The result is nil if no level has an ssh block, or if ssh is
 // turned off.
-func (w *ways) of(t Target, levels []*source.Level) *SSH {
+func (w *ways) of(t Target, in *source.Environment, levels []*source.Level) *SSH {
 	var blocks []*hclsyntax.Block // high to low
 	each := levels[len(levels)-1].Each
 	for i := len(levels) - 1; i >= 0; i-- {
@@ -52,7 +52,8 @@ func (w *ways) of(t Target, levels []*source.Level) *SSH {
 		return nil
 	}
 	ctx := w.prog.Pure.NewChild()
-	ctx.Variables = map[string]cty.Value{"target": TargetValue(t.Name, t.Labels, levels)}
+	ctx.Variables = map[string]cty.Value{"target": TargetValue(t.Name, t.Labels, levels),
+		"environment": in.Value()}
 	one := way{ways: w, blocks: blocks, ctx: ctx, target: t.Name}
 	if each != nil {
 		one.own = levels[len(levels)-1].SSH
@@ -119,10 +120,11 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 // foreign refuses values that are unknown before a host is reached.
 func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
 	for _, t := range a.Expr.Variables() {
-		if name := t.RootName(); name != "target" &&
+		if name := t.RootName(); name != "target" && name != "environment" &&
 			(name != "each" || w.own == nil || w.own.Body.Attributes[a.Name] != a) {
 			return diag.List{diag.Errorf(syntax.RangeOf(t.SourceRange()), "Not known before the connection",
-				"An ssh block is evaluated before fettle connects, so it can use only target.name, target.labels, target.roles and target.groups. Put the value into a label, instead of %q.", name)}
+				"An ssh block is evaluated before fettle connects, so it can use only target.name, target.labels, target.roles, "+
+					"target.groups and environment. Put the value into a label, instead of %q.", name)}
 		}
 	}
 	return nil

@@ -17,11 +17,13 @@ const LocalTarget = "local"
 
 // Target is the description of a target that needs no facts.
 type Target struct {
-	Name    string
-	Labels  map[string]string
-	Roles   []string // each after the roles it includes
-	Groups  []string // target groups, in the order of their declaration
-	Modules []string // directories in the repository
+	Name   string
+	Labels map[string]string
+	Roles  []string // each after the roles it includes
+	Groups []string // target groups, in the order of their declaration
+	// Environment is the name of its environment, "" if it belongs to none.
+	Environment string   `json:",omitempty"`
+	Modules     []string // directories in the repository
 	// Uses are the modules with their origins and needs. Targets with the same uses can share the
 	// slices, which are read-only. They are not stored as JSON, which shares nothing.
 	Uses []Use `json:"-"`

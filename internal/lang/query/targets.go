@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
@@ -23,7 +25,12 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		if t.Each != nil {
 			x.Element = &Element{Block: t.Each.Block, Key: t.Each.Key, Range: t.Each.Range}
 		}
-		levels := levelsBy(p, r, t, x.Labels)
+		conflict := &syntax.Reports{}
+		levels := levelsBy(p, r, conflict, t, x.Labels)
+		in := EnvironmentOf(p, t, x.Labels)
+		if in != nil {
+			x.Environment = in.Name
+		}
 		for _, l := range levels {
 			switch l.Kind {
 			case "role":
@@ -34,7 +41,12 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		}
 		u := usedBy(p, r, levels, shared)
 		x.Modules, x.Uses, x.Errors = u.directories(), u.uses, u.errors
-		x.SSH, x.Strategy, x.Windows = w.of(x, levels), strategyOf(p, r, levels), windowsOf(p, r, levels)
+		if declared(t) {
+			r.Add(conflict.List...)
+		} else {
+			x.Errors = append(slices.Clip(x.Errors), errorsOf(p, conflict.List)...)
+		}
+		x.SSH, x.Strategy, x.Windows = w.of(x, in, levels), strategyOf(p, r, levels), windowsOf(p, r, levels)
 		out = append(out, x)
 	}
 	switch {

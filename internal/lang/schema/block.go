@@ -58,3 +58,20 @@ func durationOf(name, doc string) kind.Attr { return kind.Attr{Name: name, Type:
 func plainText(name, doc string, oneOf ...string) kind.Attr {
 	return kind.Attr{Name: name, Type: plain, Doc: doc, OneOf: oneOf}
 }
+
+func varsAttr(doc string) kind.Attr {
+	return kind.Attr{Name: "vars", Type: mapping, Doc: doc}
+}
+
+func dataAttr() kind.Attr {
+	return kind.Attr{Name: "data", Type: cty.List(cty.String),
+		Doc: "files of variables, paths from the top of the repository; later files have precedence"}
+}
+
+func mergesAttr() kind.Attr {
+	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(),
+		Doc: "merge of values with values of lower levels, by name of the variable"}
+}
+
+// mergeWords are the methods to merge a value with lower values.
+func mergeWords() []string { return []string{"replace", "shallow", "deep"} }

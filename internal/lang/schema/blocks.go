@@ -59,7 +59,7 @@ func otherBlocks() []Block {
 			Attrs: rolloutAttrs(), Inside: []string{"after", "wave"}, needs: []string{"wave"}},
 		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
 		{Name: "target", Label: "name", Doc: "A host that the repository configures.",
-			Attrs: append(levelAttrs(), append(generatorAttrs(),
+			Attrs: append(levelAttrs(), append(generatorAttrs("target"),
 				labels(cty.Map(cty.String), "labels; target groups select by them"))...),
 			Inside: []string{"module", "policy", "ssh"}},
 		{Name: "target_group", Label: "name", Doc: "Targets selected by name or label, and their shared settings.",
@@ -91,29 +91,12 @@ func defaultAttr(doc string) kind.Attr {
 	return kind.Attr{Name: "default", Type: cty.DynamicPseudoType, Doc: doc}
 }
 
-func varsAttr(doc string) kind.Attr {
-	return kind.Attr{Name: "vars", Type: mapping, Doc: doc}
-}
-
 func needsAttrs() []kind.Attr {
 	return []kind.Attr{
 		plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"),
 		plainText("version", "constraint on the version of the needed module, such as >= 1.4, < 2"),
 		docAttr(),
 	}
-}
-
-func dataAttr() kind.Attr {
-	return kind.Attr{Name: "data", Type: cty.List(cty.String),
-		Doc: "files of variables, paths from the top of the repository; later files have precedence"}
-}
-
-// mergeWords are the methods to merge a value with lower values.
-func mergeWords() []string { return []string{"replace", "shallow", "deep"} }
-
-func mergesAttr() kind.Attr {
-	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(),
-		Doc: "merge of values with values of lower levels, by name of the variable"}
 }
 
 func layerAttr() kind.Attr {

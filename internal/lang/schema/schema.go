@@ -78,8 +78,8 @@ func (p Part) top() Block {
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "action", "barrier", "cluster", "command", "enrolled", "lock", "lookup",
-		"policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh", "target",
+	return Block{Inside: append(moduleBlocks(), "action", "barrier", "cluster", "command", "enrolled",
+		"environment", "lock", "lookup", "policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh", "target",
 		"target_group", "window"), Attrs: topAttrs()}
 }
 

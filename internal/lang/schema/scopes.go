@@ -15,6 +15,8 @@ func scopeBlocks() []Block {
 			"exec, unit and file.", Attrs: slices.Concat(probeAttrs(), scopeCheckAttrs())},
 		{Name: "cluster", Label: "name", Doc: "A scope of the kind cluster.", Attrs: scopeAttrs(),
 			Inside: []string{"check", "task"}, oneOf: []string{"labels", "scopes", "targets"}},
+		{Name: "environment", Label: "name", Doc: "A scope of the kind environment: an instance of the configuration, such " +
+			"as production.", Attrs: environmentAttrs(), Inside: []string{"check", "task"}},
 		{Name: "scope", Label: "name",
 			Doc: "A set of targets, or of other scopes, with checks, tasks and a verdict of its own.",
 			Attrs: append(scopeAttrs(),
@@ -53,13 +55,25 @@ func scopeCheckAttrs() []kind.Attr {
 }
 
 func scopeAttrs() []kind.Attr {
-	return []kind.Attr{
+	return append(memberAttrs(),
+		kind.Attr{Name: "scopes", Type: cty.List(cty.String), Doc: "the members: other scopes, as KIND/NAME"})
+}
+
+func memberAttrs() []kind.Attr {
+	return append(generatorAttrs("scope"), []kind.Attr{
 		{Name: "targets", Type: cty.List(cty.String), Doc: "the members: name patterns or /regular expressions/"},
 		{Name: "labels", Type: cty.DynamicPseudoType, Doc: "the members: targets with all of these labels"},
-		{Name: "scopes", Type: cty.List(cty.String), Doc: "the members: other scopes, as KIND/NAME"},
 		{Name: "min_members", Type: cty.Number, Doc: "number of connected members that are necessary; default: 0"},
 		docAttr(),
-	}
+	}...)
+}
+
+func environmentAttrs() []kind.Attr {
+	return append(memberAttrs(),
+		plainText("parent", "name of another environment, whose variables apply too"),
+		kind.Attr{Name: "branch", Type: cty.String, Doc: "branch that hubs give to the members; default: as the parent"},
+		kind.Attr{Name: "domain", Type: cty.String, Doc: "public name; default: NAME.DOMAIN with the domain of the parent"},
+		varsAttr("variables of the members"), dataAttr(), mergesAttr())
 }
 
 func scopeKindAttrs() []kind.Attr {

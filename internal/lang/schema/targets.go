@@ -6,11 +6,11 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// generatorAttrs are the attributes of a target block that makes several targets.
-func generatorAttrs() []kind.Attr {
+// generatorAttrs are the attributes of a block that makes several targets or scopes.
+func generatorAttrs(what string) []kind.Attr {
 	return []kind.Attr{
-		{Name: "for_each", Type: expression, Doc: "set of strings or map: a target for each element"},
-		{Name: "name", Type: cty.String, Doc: "with for_each: name of each target; default: each.key"},
+		{Name: "for_each", Type: expression, Doc: "set of strings or map: a " + what + " for each element"},
+		{Name: "name", Type: cty.String, Doc: "with for_each: name of each " + what + "; default: each.key"},
 		{Name: "at_least", Type: cty.Number, Doc: "with for_each: fewer elements are an error; default: 1"},
 	}
 }

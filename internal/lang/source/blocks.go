@@ -222,6 +222,10 @@ type Deliveries struct {
 	Signals    []*Signal
 	ScopeKinds []*ScopeKind
 	Scopes     []*Scope
+	// Environments are the environments among the scopes.
+	Environments []*Environment
+	scopeBlocks  []*hclsyntax.Block // of scopes and their kinds
+	selecting    environmentIndex
 }
 
 // Barrier is a barrier block: targets wait until enough members have arrived.
@@ -339,8 +343,9 @@ type Target struct {
 
 // Placed caches the evaluated labels and levels if they have no errors.
 type Placed struct {
-	Labels map[string]string
-	Levels []*Level
+	Labels      map[string]string
+	Levels      []*Level
+	Environment *Environment // valid if Levels is set
 }
 
 // ModuleUse is one module of a target.

@@ -55,7 +55,27 @@ func (p *Program) EarlyIn(r *syntax.Reports, l *Level, e hclsyntax.Expression, w
 }
 
 func (p *Program) early(r *syntax.Reports, each *Element, e hclsyntax.Expression, want cty.Type) (cty.Value, bool) {
-	v, hds := e.Value(p.context(each))
+	return earlyIn(r, p.context(each), each, e, want)
+}
+
+// within returns a context with the values of the block of a scope that is being read.
+func (ps *parser) within(ctx *hcl.EvalContext) *hcl.EvalContext {
+	if ps.values == nil {
+		return ctx
+	}
+	ctx = ctx.NewChild()
+	ctx.Variables = ps.values
+	return ctx
+}
+
+// earlyOf evaluates an expression of a block of a scope before any target is known.
+func earlyOf(ps *parser, e hclsyntax.Expression, want cty.Type) (cty.Value, bool) {
+	return earlyIn(&ps.Reports, ps.within(ps.prog.Pure), nil, e, want)
+}
+
+func earlyIn(r *syntax.Reports, ctx *hcl.EvalContext, each *Element, e hclsyntax.Expression,
+	want cty.Type) (cty.Value, bool) {
+	v, hds := e.Value(ctx)
 	ds := syntax.FromHCL(hds)
 	if !hds.HasErrors() {
 		var err error

@@ -232,7 +232,7 @@ func noSecret() function.Function {
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
 			return cty.NilVal, errors.New("for_each cannot use secrets, because each reader of the fleet can see the names " +
-				"of targets and modules; use the secret in vars")
+				"of targets, modules and scopes; use the secret in vars")
 		},
 	})
 }
@@ -243,10 +243,10 @@ type outsideModules struct{ repo.Tree }
 func (t outsideModules) check(p string) error {
 	switch {
 	case p == "modules" || strings.HasPrefix(p, "modules/"):
-		return fmt.Errorf("cannot use %s: for_each of targets and modules cannot read files of modules, because each host "+
-			"has only its own modules; move the file out of modules/", p)
+		return fmt.Errorf("cannot use %s: for_each of targets, modules and scopes cannot read files of modules, "+
+			"because each host has only its own modules; move the file out of modules/", p)
 	case p == exported.File || strings.HasPrefix(p, "enrolled") && strings.HasSuffix(p, ".fettle.json"):
-		return fmt.Errorf("cannot use %s: for_each of targets and modules cannot read files that hubs write", p)
+		return fmt.Errorf("cannot use %s: for_each of targets, modules and scopes cannot read files that hubs write", p)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package source
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -54,7 +56,7 @@ func (ps *parser) patterns(e hclsyntax.Expression) (out []func(string) bool, tex
 	ps.Add(syntax.FromHCL(hds)...)
 	out = []func(string) bool{}
 	for _, x := range exprs {
-		v, ok := ps.prog.Early(&ps.Reports, x.(hclsyntax.Expression), cty.String)
+		v, ok := earlyOf(ps, x.(hclsyntax.Expression), cty.String)
 		if !ok {
 			continue
 		}
@@ -87,7 +89,7 @@ func pattern(text string) (func(string) bool, error) {
 // selector reads labels. Each is a text, or a list of alternatives; "*" accepts any value.
 func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
 	out := map[string][]string{}
-	v, hds := e.Value(ps.prog.Pure)
+	v, hds := e.Value(ps.within(ps.prog.Pure))
 	ps.Add(syntax.FromHCL(hds)...)
 	if hds.HasErrors() {
 		return out
@@ -143,4 +145,164 @@ func (s *Selector) Matches(name string, labels map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// MaxNested is the maximum number of environments from one without a parent to its innermost child, both included.
+const MaxNested = 8
+
+// environment reads the attributes that only an environment has.
+func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
+	e := &Environment{Level: Level{Kind: EnvironmentKind, Name: s.Name, Range: s.Range, Vars: at["vars"], Data: at["data"],
+		Merge: at["merge"], Each: s.each}, Parent: x.textIn(at["parent"]), Branch: x.textIn(at["branch"]),
+		Domain: x.textIn(at["domain"]), members: s.Members, rng: s.Range}
+	if a := at["parent"]; a != nil {
+		e.rng = syntax.RangeOf(a.Expr.Range())
+	}
+	if a := at["branch"]; a != nil && e.Branch != "" && !ValidBranch(e.Branch) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad name for a branch", "%q cannot be the name of a branch in git.",
+			e.Branch)
+	}
+	s.Environment, x.prog.Environments = e, append(x.prog.Environments, e)
+}
+
+// environments connects environments with their parents.
+func (x scopeBlock) environments() {
+	byName, parents := map[string]*Environment{}, map[string][]string{}
+	for _, e := range x.prog.Environments {
+		byName[e.Name] = e
+		if e.Parent != "" {
+			parents[e.Name] = []string{e.Parent}
+		}
+	}
+	for _, e := range x.prog.Environments {
+		if e.Parent != "" && byName[e.Parent] == nil {
+			x.Errorf(e.rng, "Unknown environment",
+				"The environment %q has the parent %q, which the repository does not declare.%s", e.Name, e.Parent,
+				syntax.Suggest(e.Parent, syntax.Names(byName)))
+		}
+	}
+	if c := Cycle(parents, syntax.SortedNames(byName)); c != nil {
+		x.Errorf(byName[c[0]].rng, "Cyclic environments",
+			"Each of these environments has the next one as its parent: %s. Remove one parent.", strings.Join(c, " → "))
+	}
+	if x.List.HasErrors() {
+		return
+	}
+	for _, e := range x.prog.Environments {
+		x.nest(e, byName)
+	}
+}
+
+// nest sets the chain of an environment, and the values that come from its parents. The parents have no cycle.
+func (x scopeBlock) nest(e *Environment, byName map[string]*Environment) {
+	if e.Chain != nil {
+		return
+	}
+	if up := byName[e.Parent]; up != nil {
+		x.nest(up, byName)
+		e.inherit(up)
+	}
+	e.Chain = append(e.Chain, e)
+	if len(e.Chain) == MaxNested+1 {
+		x.Errorf(e.rng, "Environments nested too deeply", "The environment %q has %d parents. The maximum is %d.", e.Name,
+			len(e.Chain)-1, MaxNested-1)
+	}
+	if e.Domain != "" && !ValidDomain(e.Domain) {
+		x.Errorf(e.Range, "Bad domain", "The environment %q has the domain %q, which is not a valid name of a host. Set "+
+			"domain to letters, digits and - in parts that dots separate.", e.Name, e.Domain)
+	}
+}
+
+// inherit takes values from the parent: the branch, and the end of the domain.
+func (e *Environment) inherit(up *Environment) {
+	e.Chain = slices.Clip(slices.Clone(up.Chain))
+	if e.Branch == "" {
+		e.Branch = up.Branch
+	}
+	if e.Domain == "" && up.Domain != "" {
+		e.Domain = e.Name + "." + up.Domain
+	}
+}
+
+// Value returns the value of `environment` in expressions. e can be nil: then all texts are empty.
+func (e *Environment) Value() cty.Value {
+	if e == nil {
+		e = &Environment{}
+	}
+	return cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(e.Name), "domain": cty.StringVal(e.Domain),
+		"parent": cty.StringVal(e.Parent)})
+}
+
+// Levels returns the levels of variables of an environment and its parents, the outermost first. e can be nil.
+func (e *Environment) Levels() (out []*Level) {
+	if e == nil {
+		return nil
+	}
+	for _, x := range e.Chain {
+		out = append(out, &x.Level)
+	}
+	return out
+}
+
+// ValidDomain reports whether a text can be the public name of an environment.
+func ValidDomain(text string) bool { return len(text) <= 253 && domainName().MatchString(text) }
+
+var domainName = sync.OnceValue(func() *regexp.Regexp {
+	const part = `[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?`
+	return regexp.MustCompile(`^` + part + `(\.` + part + `)*$`)
+})
+
+// ValidBranch reports whether a text can be the name of a branch: see git check-ref-format.
+func ValidBranch(text string) bool {
+	for part := range strings.SplitSeq(text, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+			return false
+		}
+	}
+	return len(text) <= 250 && text != "@" && !strings.HasPrefix(text, "-") && !strings.HasSuffix(text, ".") &&
+		!strings.Contains(text, "..") && !strings.Contains(text, "@{") && !strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r)
+	})
+}
+
+// indexEnvironments fills an empty index.
+func indexEnvironments(x *environmentIndex, all []*Environment) {
+	x.built, x.byLabel = true, map[string]map[string][]int{}
+	for i, e := range all {
+		label, values := "", []string{}
+		for _, l := range slices.Sorted(maps.Keys(e.members.Labels)) {
+			if v := e.members.Labels[l]; label == "" && !slices.Contains(v, "*") {
+				label, values = l, slices.Compact(slices.Sorted(slices.Values(v)))
+			}
+		}
+		if label == "" {
+			x.rest = append(x.rest, i)
+		}
+		for _, v := range values {
+			if x.byLabel[label] == nil {
+				x.byLabel[label] = map[string][]int{}
+			}
+			x.byLabel[label][v] = append(x.byLabel[label][v], i)
+		}
+	}
+}
+
+// Selecting returns the environments that select a target with this name and these labels, in the order of their
+// declaration.
+func (p *Program) Selecting(name string, labels map[string]string) (out []*Environment) {
+	x := &p.selecting
+	if !x.built {
+		indexEnvironments(x, p.Environments)
+	}
+	found := slices.Clone(x.rest)
+	for label, value := range labels {
+		found = append(found, x.byLabel[label][value]...)
+	}
+	slices.Sort(found)
+	for _, i := range found {
+		if e := p.Environments[i]; e.members.Matches(name, labels) {
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -74,7 +74,7 @@ func (ps *parser) typeOf(a *hclsyntax.Attribute) (cty.Type, *typeexpr.Defaults) 
 // oneOf returns the name of a block with its article, for the beginning of a sentence.
 func oneOf(block string) string {
 	switch block {
-	case "expect", "output", "action":
+	case "expect", "output", "action", "environment":
 		return "An " + block
 	case "enrolled":
 		return "An enrolled target"

@@ -54,6 +54,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	if !ds.HasErrors() {
 		ds = append(ds, p.generate()...)
 	}
+	ds = append(ds, p.readScopes(!ds.HasErrors())...)
 	p.enrol()
 	p.Record.forget(root.Directory.Path)
 	if root != nil && len(root.Files) == 0 {

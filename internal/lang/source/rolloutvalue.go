@@ -66,7 +66,7 @@ func (x rolloutBlock) seconds(a *hclsyntax.Attribute, absent string, positive bo
 
 // scalar returns a string or a number as text. want describes the value in an error.
 func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool) {
-	v, hds := a.Expr.Value(x.prog.Pure)
+	v, hds := a.Expr.Value(x.within(x.prog.Pure))
 	x.Add(syntax.FromHCL(hds)...)
 	if hds.HasErrors() {
 		return "", false
@@ -79,11 +79,13 @@ func (x rolloutBlock) scalar(a *hclsyntax.Attribute, want string) (string, bool)
 	return text.AsString(), true
 }
 
-// scopeBlock reads a scope_kind, scope or cluster block. Its values are evaluated before any target is known.
+// scopeBlock reads a block of a scope, or a scope_kind block. Its values are evaluated before any target is known.
 type scopeBlock struct{ rolloutBlock }
 
 // context evaluates values of scopes. Functions read files of the top of the repository.
-func (x scopeBlock) context() *hcl.EvalContext { return x.prog.Functions(x.body.Directory.asVisible()) }
+func (x scopeBlock) context() *hcl.EvalContext {
+	return x.within(x.prog.Functions(x.body.Directory.asVisible()))
+}
 
 // textIn returns a text, "" without the attribute.
 func (x scopeBlock) textIn(a *hclsyntax.Attribute) string {

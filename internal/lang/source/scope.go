@@ -11,28 +11,102 @@ import (
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
-// ClusterKind is the built-in kind of scope.
-const ClusterKind = "cluster"
-
 // EmptyVerdicts are the verdicts that a scope without members can have. The first is the default.
 func EmptyVerdicts() []string { return []string{"empty", "failed"} }
 
-// read adds the block to the program.
-func (x scopeBlock) read(b *hclsyntax.Block) {
+// readScopes reads the blocks of scopes and of their kinds. Expressions of an environment can name its parents, so all
+// environments are known before the first check. for_each needs a program without an error.
+func (p *Program) readScopes(good bool) diag.List {
+	x := scopeBlock{rolloutBlock{parser: &parser{prog: p, body: p.Root, top: true}}}
+	for _, b := range p.scopeBlocks {
+		x.read(b, good)
+	}
+	if good && !x.List.HasErrors() {
+		x.environments()
+	}
+	good = good && !x.List.HasErrors()
+	for _, s := range p.Scopes {
+		if good || s.Environment == nil {
+			x.in(s, func() { x.parts(s) })
+		}
+	}
+	return x.List
+}
+
+// read adds the scopes of a block to the program.
+func (x scopeBlock) read(b *hclsyntax.Block, good bool) {
 	name, r, ok := x.label(b)
-	if !ok {
+	if !ok || !x.named(name, r) {
 		return
 	}
-	if !lockName().MatchString(name) || len(name) > maxLockName {
+	a := b.Body.Attributes
+	switch g := x.generator(a); {
+	case b.Type == "scope_kind":
+		x.kind(b, name, r)
+	case g == nil:
+		s := &Scope{Name: name, Range: r, block: b}
+		x.in(s, func() { x.scope(s) })
+	case good:
+		x.generate(b, name, g)
+	}
+}
+
+// named reports a name that hubs cannot use as a key.
+func (x scopeBlock) named(name string, r diag.Range) bool {
+	ok := lockName().MatchString(name) && len(name) <= maxLockName
+	if !ok {
 		x.Errorf(r, "Bad name for a scope",
 			"%q is not a valid name. Use up to %d letters, digits, _ and -, and begin with a letter.", name, maxLockName)
-		return
 	}
-	if b.Type == "scope_kind" {
-		x.kind(b, name, r)
-		return
+	return ok
+}
+
+// generate adds a scope for each element of for_each, until an element has an error.
+func (x scopeBlock) generate(b *hclsyntax.Block, name string, g *generatorOf) {
+	elements, ok := x.prog.elements(&x.Reports, g.each.Expr, nil, name, b.Type, MaxScopes)
+	if ok && len(elements) < g.atLeast {
+		x.Errorf(syntax.RangeOf(g.each.Expr.Range()), "Too few scopes",
+			"for_each of the %s block %q has %s, and at_least is %d. If so few elements are correct, lower at_least.", b.Type,
+			name, count(len(elements)), g.atLeast)
 	}
-	x.scope(b, name, r)
+	before := len(x.List)
+	for _, e := range elements {
+		s := &Scope{Name: e.Key, Range: syntax.RangeOf(b.LabelRanges[0]), block: b, each: e}
+		x.in(s, func() {
+			at := e.Range
+			if g.name != nil {
+				at, s.Name = syntax.RangeOf(g.name.Expr.Range()), x.textIn(g.name)
+			}
+			if len(x.List) == before && x.named(s.Name, at) {
+				x.scope(s)
+			}
+		})
+		if len(x.List) > before {
+			return
+		}
+	}
+}
+
+// in calls a function with the values that expressions of a scope can use, and adds the element to its errors.
+func (x scopeBlock) in(s *Scope, fn func()) {
+	x.prog.Loops.Begin()
+	if s.each != nil || s.Environment != nil {
+		x.values = map[string]cty.Value{}
+	}
+	if s.each != nil {
+		x.values["each"] = cty.ObjectVal(s.each.Each())
+	}
+	if s.Environment != nil {
+		x.values["environment"] = s.Environment.Value()
+	}
+	before := len(x.List)
+	fn()
+	x.values = nil
+	for i := range x.List[before:] {
+		if s.each != nil {
+			x.List[before+i].Detail += " Here, each is the " + s.each.String() + "."
+		}
+	}
 }
 
 func (x scopeBlock) kind(b *hclsyntax.Block, name string, r diag.Range) {
@@ -48,32 +122,53 @@ func (x scopeBlock) kind(b *hclsyntax.Block, name string, r diag.Range) {
 		return
 	}
 	at := b.Body.Attributes
+	if a := at["overlap"]; name == EnvironmentKind && a != nil && x.boolOf(at, "overlap", false) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Environments that overlap",
+			"A target has the variables of one environment, so overlap of the kind environment must be false.")
+	}
 	x.prog.ScopeKinds = append(x.prog.ScopeKinds, &ScopeKind{Name: name, Range: r,
 		Description: x.textIn(at["description"]), Disabled: !x.boolOf(at, "enabled", true),
-		Overlap: x.boolOf(at, "overlap", true), Empty: x.choice(at["empty"], EmptyVerdicts())})
+		Overlap: x.boolOf(at, "overlap", name != EnvironmentKind), Empty: x.choice(at["empty"], EmptyVerdicts())})
 }
 
-func (x scopeBlock) scope(b *hclsyntax.Block, name string, r diag.Range) {
-	known := []string{"description", "targets", "labels", "scopes", "min_members"}
-	if b.Type == "scope" {
-		known = append(known, "kind")
+// scope reads the attributes of a scope. Its checks and tasks are read later.
+func (x scopeBlock) scope(s *Scope) {
+	b := s.block
+	known := []string{"description", "targets", "labels", "min_members", "for_each", "name", "at_least"}
+	switch b.Type {
+	case "environment":
+		known = append(known, "parent", "branch", "domain", "vars", "data", "merge")
+	case "scope":
+		known = append(known, "scopes", "kind")
+	default:
+		known = append(known, "scopes")
 	}
 	x.only(b, known, []string{"check", "task"})
 	at := b.Body.Attributes
-	s := &Scope{Kind: ClusterKind, Name: name, Range: r, Description: x.textIn(at["description"]),
-		afters: map[string]diag.Range{}}
+	s.Kind, s.Description, s.afters = b.Type, x.textIn(at["description"]), map[string]diag.Range{}
 	if b.Type == "scope" {
 		if s.Kind = x.textIn(at["kind"]); at["kind"] == nil {
-			x.Errorf(r, "Scope without a kind", `Set kind, the name of a scope_kind block: kind = "rack".`)
+			x.Errorf(s.Range, "Scope without a kind", `Set kind, the name of a scope_kind block: kind = "rack".`)
+			return
+		}
+		if s.Kind == EnvironmentKind {
+			x.Errorf(syntax.RangeOf(at["kind"].Expr.Range()), "Environment as a scope",
+				"A scope of the kind environment has a block of its own: environment %q { … }.", s.Name)
 			return
 		}
 	}
 	if !x.added(s) {
 		return
 	}
-	x.members(at, s)
+	if x.members(at, s); s.Kind == EnvironmentKind {
+		x.environment(at, s)
+	}
 	s.MinMembers = x.whole(at["min_members"], 0, 0, MaxMembers)
-	for _, sub := range b.Body.Blocks {
+}
+
+// parts reads the checks and tasks of a scope.
+func (x scopeBlock) parts(s *Scope) {
+	for _, sub := range s.block.Body.Blocks {
 		switch sub.Type {
 		case "check":
 			x.check(sub, s)
@@ -114,13 +209,15 @@ func (x scopeBlock) members(at hclsyntax.Attributes, s *Scope) {
 		exprs, hds := hcl.ExprList(scopes.Expr)
 		x.Add(syntax.FromHCL(hds)...)
 		for _, e := range exprs {
-			if v, ok := x.prog.Early(&x.Reports, e.(hclsyntax.Expression), cty.String); ok {
+			if v, ok := earlyOf(x.parser, e.(hclsyntax.Expression), cty.String); ok {
 				s.Scopes = append(s.Scopes, ScopeMember{ID: v.AsString(), Range: syntax.RangeOf(e.Range())})
 			}
 		}
 		if len(s.Scopes) > MaxScopes {
 			x.Errorf(s.Range, "Too many scopes", "A scope can have %d scopes as members.", MaxScopes)
 		}
+	case s.Kind == EnvironmentKind: // the members of its children can be sufficient
+		s.Members = &Selector{Names: []func(string) bool{}}
 	default:
 		x.Errorf(s.Range, "Scope without members",
 			`Set targets = ["web*"], labels = { role = "db" }, or scopes = ["rack/a"]. To select all targets, write `+

@@ -68,13 +68,13 @@ func (p *Program) enrol() {
 	}
 }
 
-// generator reads the for_each of a target block, nil if it has none.
+// generator reads the for_each of a target block or a block of a scope, nil if it has none.
 func (ps *parser) generator(at hclsyntax.Attributes) *generatorOf {
 	if at["for_each"] == nil {
 		for _, name := range []string{"name", "at_least"} {
 			if a := at[name]; a != nil {
 				ps.Errorf(syntax.RangeOf(a.NameRange), "Attribute without for_each",
-					"%s is for target blocks with for_each. The name of another target is the label of its block.", name)
+					"%s is for blocks with for_each. Without for_each, the name is the label of the block.", name)
 			}
 		}
 		return nil
@@ -83,7 +83,7 @@ func (ps *parser) generator(at hclsyntax.Attributes) *generatorOf {
 	if a := at["at_least"]; a != nil {
 		v, ok := ps.prog.Early(&ps.Reports, a.Expr, cty.Number)
 		if ok && gocty.FromCtyValue(v, &g.atLeast) != nil || g.atLeast < 0 || g.atLeast > MaxTargets {
-			ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of targets", "at_least must be a whole number from 0 to %d.",
+			ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of elements", "at_least must be a whole number from 0 to %d.",
 				MaxTargets)
 		}
 	}

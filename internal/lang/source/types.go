@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/exported"
@@ -162,6 +163,8 @@ type parser struct {
 	in   *Define // the define that the body belongs to
 	// targets are the target blocks, by label.
 	targets map[string]*Target
+	// values are each and environment in a block of a scope, nil in other blocks.
+	values map[string]cty.Value
 }
 
 // Limits of scopes.
@@ -169,6 +172,12 @@ const (
 	MaxScopes     = 500
 	MaxScopeKinds = 50
 	MaxParts      = 20 // checks, and tasks, of one scope
+)
+
+// Built-in kinds of scopes.
+const (
+	ClusterKind     = "cluster"
+	EnvironmentKind = "environment"
 )
 
 // ScopeKind is a scope_kind block.
@@ -188,11 +197,36 @@ type Scope struct {
 	MinMembers              int
 	Checks                  []ScopeCheck
 	Tasks                   []ScopeTask
-	afters                  map[string]diag.Range // of references in after, by task and reference
+	// Environment is set for an environment block.
+	Environment *Environment
+	afters      map[string]diag.Range // of references in after, by task and reference
+	block       *hclsyntax.Block
+	each        *Element // nil without for_each
+}
+
+// Environment is the part of a Scope that only an environment has: a level of variables, and its place among the
+// environments.
+type Environment struct {
+	Level
+	Parent string // name of another environment, "" for none
+	// Branch is the branch of its members, and Domain its public name, each "" for none. Both can come from the parents.
+	Branch, Domain string
+	// Chain are the environment and its parents, the outermost first.
+	Chain   []*Environment
+	members *Selector
+	rng     diag.Range // of the attribute parent
 }
 
 // ID returns KIND/NAME.
 func (s Scope) ID() string { return s.Kind + "/" + s.Name }
+
+// environmentIndex finds the environments that select a target. Comparing each environment with each target takes
+// seconds for some hundred environments and 10,000 targets.
+type environmentIndex struct {
+	built   bool
+	byLabel map[string]map[string][]int // by label and value: places of environments
+	rest    []int                       // environments without such a label
+}
 
 // ScopeMember is a scope that is a member of another one.
 type ScopeMember struct {

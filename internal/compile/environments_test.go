@@ -1,0 +1,221 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+const threeEnvironments = `environment "company" {
+  domain = "example.org"
+  branch = "main"
+}
+environment "production" {
+  labels      = { env = "production" }
+  parent      = "company"
+  domain      = "shop.example.org"
+  min_members = 2
+}
+environment "staging" {
+  labels = { env = ["staging", "review"] }
+  parent = "company"
+  branch = "next"
+  check "shop" {
+    http = "https://shop.${environment.domain}/?of=${environment.parent}"
+    from = ["probe-${environment.name}"]
+  }
+  task "once" { command = ["import", environment.name] }
+}
+environment "review" {
+  labels = { env = "review" }
+  parent = "staging"
+}
+target "p1" { labels = { env = "production" } }
+target "s1" { labels = { env = "staging" } }
+target "r1" { labels = { env = "review" } }
+target "probe-staging" {}
+`
+
+// TestEnvironments: a target belongs to the innermost environment, and children have a domain below the one of their
+// parent, and the branch of the nearest parent with a branch.
+func TestEnvironments(t *testing.T) {
+	all, ds := Scopes(scopeTree(threeEnvironments))
+	if ds.Err() != nil {
+		t.Fatal(ds.Err())
+	}
+	var got []string
+	for _, s := range all.Scopes {
+		got = append(got, fmt.Sprint(s.ID(), s.Targets, s.Parent, s.Branch, s.Domain, s.MinMembers))
+	}
+	want := []string{"environment/company[] main example.org 0",
+		"environment/production[p1]company main shop.example.org 2",
+		"environment/staging[s1]company next staging.example.org 0",
+		"environment/review[r1]staging next review.staging.example.org 0"}
+	for i := range want {
+		if strings.ReplaceAll(got[i], " ", "") != strings.ReplaceAll(want[i], " ", "") {
+			t.Errorf("%s\nnot\n%s", got[i], want[i])
+		}
+	}
+	staging := all.Scopes[2]
+	c := staging.Checks[0]
+	if c.HTTP != "https://shop.staging.example.org/?of=company" || !slices.Equal(c.From, []string{"probe-staging"}) {
+		t.Errorf("the check is %+v", c)
+	}
+	if task := staging.Tasks[0]; !slices.Equal(task.Command, []string{"import", "staging"}) {
+		t.Errorf("the task is %+v", task)
+	}
+	if err := all.Valid(); err != nil {
+		t.Error(err)
+	}
+	i := slices.IndexFunc(all.Kinds, func(k query.ScopeKind) bool { return k.Name == "environment" })
+	if k := all.Kinds[i]; k.Overlap || k.Empty != "empty" {
+		t.Errorf("the kind is %+v", k)
+	}
+	targets, ds := Targets(scopeTree(threeEnvironments))
+	if ds.Err() != nil || targets[2].Environment != "review" || targets[3].Environment != "" {
+		t.Errorf("%+v, %v", targets, ds.Err())
+	}
+}
+
+// TestScopesOfData: for_each makes clusters and environments, whose parts can use each.
+func TestScopesOfData(t *testing.T) {
+	data := "staging: {domain: s.example.org, replicas: 1}\nproduction: {domain: example.org, replicas: 3}\n"
+	all, ds := Scopes(repo.MapTree(map[string]string{"environments.yaml": data, "fettle.hcl": `environment "all" {
+  for_each    = yamldecode(file("environments.yaml"))
+  labels      = { env = each.key }
+  domain      = each.value.domain
+  vars        = { replicas = each.value.replicas }
+  min_members = each.value.replicas
+  check "shop" {
+    http = "https://${environment.domain}/${each.value.replicas}"
+  }
+}
+cluster "db" {
+  for_each = toset(["staging", "production"])
+  name     = "db-${each.key}"
+  labels   = { env = each.key }
+  task "form" { command = ["form", each.key] }
+}
+variable "replicas" { type = number }
+target "s1" { labels = { env = "staging" } }
+target "p1" { labels = { env = "production" } }
+exec "show" { command = [tostring(var.replicas)] }
+`}))
+	if ds.Err() != nil {
+		t.Fatal(ds.Err())
+	}
+	var got []string
+	for _, s := range all.Scopes {
+		part := ""
+		for _, c := range s.Checks {
+			part += c.HTTP
+		}
+		for _, x := range s.Tasks {
+			part += strings.Join(x.Command, " ")
+		}
+		got = append(got, fmt.Sprint(s.ID(), s.Targets, s.MinMembers, part))
+	}
+	want := "[environment/production[p1]3https://example.org/3 environment/staging[s1]1https://s.example.org/1 " +
+		"cluster/db-production[p1]0form production cluster/db-staging[s1]0form staging]"
+	if strings.ReplaceAll(fmt.Sprint(got), " ", "") != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("%v\nnot\n%s", got, want)
+	}
+}
+
+func TestEnvironmentErrors(t *testing.T) {
+	for _, c := range []struct{ hcl, want string }{
+		{`environment "a" { parent = "b" }`, "1:28: error: Unknown environment"},
+		{"environment \"stagin\" {}\nenvironment \"a\" { parent = \"staging\" }", `Did you mean "stagin"?`},
+		{"environment \"a\" { parent = \"b\" }\nenvironment \"b\" { parent = \"a\" }", "a → b → a."},
+		{`environment "a" { parent = "a" }`, "Cyclic environments"},
+		{nestedEnvironments(9), "Environments nested too deeply"},
+		{`environment "a" { domain = "a b" }`, "Bad domain"},
+		{"environment \"a\" { domain = \"b\" }\nenvironment \"x_y\" { parent = \"a\" }", "Set domain"},
+		{`environment "a" { branch = "a..b" }`, "Bad name for a branch"},
+		{`environment "a" { scopes = ["cluster/a"] }`, `has no attribute "scopes"`},
+		{`environment "a" { roles = ["a"] }`, `An environment has no attribute "roles"`},
+		{`cluster "a" { parent = "b" }`, `no attribute "parent"`},
+		{"scope \"a\" {\n  kind = \"environment\"\n  targets = [\"*\"]\n}", "Environment as a scope"},
+		{"scope_kind \"environment\" { overlap = true }", "Environments that overlap"},
+		{"scope_kind \"environment\" { enabled = false }\nenvironment \"a\" {}", "no enabled kind"},
+		{"environment \"a\" { targets = [\"*\"] }\nenvironment \"b\" { targets = [\"t\"] }\ntarget \"t\" {}",
+			`belongs to the environment "a", declared at fettle.hcl:1:13, and to "b", declared at fettle.hcl:2:13.`},
+		{"environment \"a\" {\n  check \"c\" { http = \"http://${environment.nme}/\" }\n}", "Unsupported attribute"},
+		{"cluster \"a\" {\n  targets = [\"*\"]\n  check \"c\" { http = \"http://${environment.name}/\" }\n}",
+			"Variables not allowed"},
+		{`environment "a" { domain = environment.name }`, "Variables not allowed"},
+		{"environment \"a\" {\n  for_each = toset([\"x y\"])\n}", `Bad name for a scope`},
+		{"environment \"a\" {\n  for_each = toset([\"x\"])\n  name = \"y\"\n}\nenvironment \"y\" {}", "declared twice"},
+		{"environment \"a\" {\n  for_each = toset([])\n}", "Too few scopes"},
+		{"cluster \"a\" {\n  for_each = toset([\"x\"])\n  targets = [each.value.y]\n}", `Here, each is the element "x".`},
+		{"cluster \"a\" {\n  for_each = target.name\n  targets = [\"*\"]\n}", "Not known in for_each"},
+		{"cluster \"a\" {\n  targets = [\"*\"]\n  at_least = 0\n}", "Attribute without for_each"},
+		{`scope_kind "a" { for_each = [] }`, `no attribute "for_each"`},
+	} {
+		_, ds := Scopes(scopeTree(c.hcl))
+		if got := fmt.Sprint(ds.Err()); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s\nnot %q", c.hcl, got, c.want)
+		}
+	}
+	if _, ds := Scopes(scopeTree(nestedEnvironments(8))); ds.Err() != nil {
+		t.Error(ds.Err())
+	}
+}
+
+func nestedEnvironments(n int) string {
+	var b strings.Builder
+	for i := range n {
+		parent := ""
+		if i > 0 {
+			parent = fmt.Sprintf(" parent = \"e%d\" ", i-1)
+		}
+		fmt.Fprintf(&b, "environment \"e%d\" {%s}\n", i, parent)
+	}
+	return b.String()
+}
+
+// TestConflictOfEnrolled: a target that was enrolled with labels of two environments does not prevent the evaluation of
+// other targets. Both environments have it as a member, and its list is an error.
+func TestConflictOfEnrolled(t *testing.T) {
+	tree := repo.MapTree(map[string]string{"fettle.hcl": "environment \"a\" { labels = { a = \"1\" } }\n" +
+		"environment \"b\" { labels = { b = \"1\" } }\ntarget \"t\" { labels = { a = \"1\" } }\n",
+		"enrolled.fettle.json": `{"enrolled": {"e": {"labels": {"a": "1", "b": "1"}}}}`})
+	all, ds := Scopes(tree)
+	if ds.Err() != nil || fmt.Sprint(all.Scopes[0].Targets, all.Scopes[1].Targets) != "[e t] [e]" {
+		t.Errorf("%+v, %v", all.Scopes, ds.Err())
+	}
+	targets, ds := Targets(tree)
+	if ds.Err() != nil || len(targets) != 2 || len(targets[0].Errors) != 0 || targets[1].Environment != "" ||
+		!strings.Contains(fmt.Sprint(targets[1].Errors), "Target in two environments") {
+		t.Errorf("%+v, %v", targets, ds.Err())
+	}
+	_, ds = Compile(Input{Tree: tree, Target: "e"})
+	if !strings.Contains(fmt.Sprint(ds.Err()), "Target in two environments") {
+		t.Error(ds.Err())
+	}
+	if _, ds := Compile(Input{Tree: tree, Target: "t"}); ds.Err() != nil {
+		t.Error(ds.Err())
+	}
+}
+
+// TestInnermost compares the choice with its definition: all others are ancestors of the chosen one.
+func TestInnermost(t *testing.T) {
+	parents := map[string]string{"a": "", "b": "a", "c": "b", "d": "a", "x": "y", "y": "x"}
+	for _, c := range []struct {
+		selected string
+		want     string
+		conflict string
+	}{
+		{"", "", "[]"}, {"a", "a", "[]"}, {"a b", "b", "[]"}, {"b a", "b", "[]"}, {"c a", "c", "[]"}, {"a c b", "c", "[]"},
+		{"d b", "", "[d b]"}, {"a b d", "", "[b d]"}, {"a d c", "", "[d c]"}, {"unknown a", "", "[unknown a]"},
+	} {
+		name, conflict := query.Innermost(parents, strings.Fields(c.selected))
+		if name != c.want || fmt.Sprint(conflict) != c.conflict {
+			t.Errorf("%q: %q %v", c.selected, name, conflict)
+		}
+	}
+}
