@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,16 +22,25 @@ type watching struct {
 	each  func(fleet.Entry)
 	ready func() // nil after it was called
 	known map[string]uint64
+	// newest returns the revision of the newest entry or deletion in the bucket, as its leader has it.
+	newest func(context.Context) (uint64, error)
 }
 
 // Watch implements fleet.Store. It returns when ctx ends, with the error of ctx.
+//
+// In a cluster, a replica of the bucket can serve the watch before it has the newest writes. Then the library reports
+// too early that all entries were delivered. So Watch first asks the leader of the bucket for the newest revision. It
+// calls ready only when the watch has reached this revision.
 func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
-	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{}}
+	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{},
+		newest: s.newest}
 	for {
 		once, stop := s.renewed.within(ctx)
-		if updates, err := s.kv.WatchAll(once); err == nil {
-			w.follow(once, updates.Updates())
-			_ = updates.Stop() // the connection may have ended, and the watch with it
+		if newest, err := s.newest(once); err == nil {
+			if updates, err := s.kv.WatchAll(once); err == nil {
+				w.follow(once, updates.Updates(), newest)
+				_ = updates.Stop() // the connection may have ended, and the watch with it
+			}
 		}
 		stop()
 		select {
@@ -41,28 +51,50 @@ func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func())
 	}
 }
 
-// follow reports the entries of one underlying watch until it ends.
-func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValueEntry) {
-	seen := map[string]bool{}
+// newest returns the revision of the newest entry or deletion in the bucket, and 0 for an empty bucket.
+func (s *store) newest(ctx context.Context) (uint64, error) {
+	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(">"))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return m.Sequence, nil
+}
+
+// follow reports the entries of one underlying watch until it ends. They are complete when the library reports it, and
+// newest was reached. A record of a deletion expires, so follow reads newest again while it is not reached.
+func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValueEntry, newest uint64) {
+	seen, reached := map[string]bool{}, uint64(0)
+	var again <-chan time.Time // not nil if the entries are complete only for the library
 	for first := true; ; {
 		select {
 		case <-ctx.Done():
 			return
+		case <-again:
+			if now, err := w.newest(ctx); err == nil {
+				newest = now
+			}
+			again = time.After(rewatchTime)
 		case e, more := <-updates:
 			switch {
 			case !more:
 				return
 			case e == nil:
-				w.complete(seen)
-				first = false
+				again = time.After(rewatchTime) // the library reports it once
 			default:
-				if first {
+				if reached = max(reached, e.Revision()); first {
 					seen[e.Key()] = true
 				}
 				if entry, ok := w.entry(e); ok {
 					w.tell(entry)
 				}
 			}
+		}
+		if first && again != nil && reached >= newest {
+			w.complete(seen)
+			first, again = false, nil
 		}
 	}
 }

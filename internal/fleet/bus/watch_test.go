@@ -1,0 +1,97 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// delivered is an entry that a replica delivers. A watch uses no other methods.
+type delivered struct {
+	jetstream.KeyValueEntry
+	key string
+	rev uint64
+}
+
+func (d delivered) Key() string      { return d.key }
+func (d delivered) Revision() uint64 { return d.rev }
+
+// watched follows deliveries, and records what is reported. The number 0 as a revision is the report of the library
+// that all entries were delivered.
+type watched struct {
+	t       *testing.T
+	updates chan jetstream.KeyValueEntry
+	leader  uint64 // the newest revision that the leader has now
+	seen    []string
+}
+
+func (w *watched) start(ctx context.Context, known map[string]uint64) {
+	w.updates = make(chan jetstream.KeyValueEntry)
+	x := &watching{known: known, ready: func() { w.seen = append(w.seen, "ready") },
+		newest: func(context.Context) (uint64, error) { return w.leader, nil },
+		entry: func(e jetstream.KeyValueEntry) (fleet.Entry, bool) {
+			return fleet.Entry{Key: e.Key(), Rev: e.Revision()}, true
+		},
+		each: func(e fleet.Entry) { w.seen = append(w.seen, fmt.Sprintf("%s=%d gone %v", e.Key, e.Rev, e.Gone)) }}
+	go x.follow(ctx, w.updates, w.leader)
+}
+
+func (w *watched) deliver(key string, rev uint64) {
+	if rev == 0 {
+		w.updates <- nil
+	} else {
+		w.updates <- delivered{key: key, rev: rev}
+	}
+	synctest.Wait()
+}
+
+func (w *watched) want(want ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.seen, want) {
+		w.t.Errorf("it reports %q, want %q", w.seen, want)
+	}
+}
+
+// TestWatchOfALaggingReplica: a replica that lacks the newest writes of the bucket reports that all entries were
+// delivered. The watch is ready only with the newest entry of the leader. Until then, no known entry counts as deleted.
+func TestWatchOfALaggingReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		w := &watched{t: t, leader: 7}
+		w.start(ctx, map[string]uint64{"old": 5, "removed": 3})
+		w.deliver("", 0)
+		w.want()
+		w.deliver("old", 5)
+		w.want()
+		w.deliver("new", 7)
+		w.want("new=7 gone false", "removed=3 gone true", "ready")
+		w.deliver("new", 8)
+		w.want("new=7 gone false", "removed=3 gone true", "ready", "new=8 gone false")
+	})
+}
+
+// TestWatchUntilARecordExpires: the newest message of the bucket was the record of a deletion, and expired before the
+// watch reached it.
+func TestWatchUntilARecordExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		w := &watched{t: t, leader: 9}
+		w.start(ctx, map[string]uint64{})
+		w.deliver("a", 4)
+		w.deliver("", 0)
+		w.want("a=4 gone false")
+		w.leader = 4
+		time.Sleep(2 * rewatchTime) // virtual time
+		synctest.Wait()
+		w.want("a=4 gone false", "ready")
+	})
+}
