@@ -32,6 +32,7 @@ const (
 	TargetEnrolled       HubEventKind = "enrolled"
 	Approved             HubEventKind = "approved"
 	Labelled             HubEventKind = "labelled"
+	Moved                HubEventKind = "moved" // a target belongs to another organization
 	Pinned               HubEventKind = "pinned"
 	Unpinned             HubEventKind = "unpinned"
 	TargetFrozen         HubEventKind = "froze"

@@ -58,6 +58,10 @@ type Target struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	Fleet    string            `json:"fleet,omitempty"`
 	Standing Standing          `json:"standing"`
+	// Organization is set by the token or by an operator of the fleet, never by the host. Moved is the time of the
+	// last change of it, in ns since 1970: an organization sees nothing of a target from before.
+	Organization Organization `json:"organization,omitempty"`
+	Moved        int64        `json:"moved,omitempty"`
 	// Key is the digest of the public key, sha256:hex of its PKIX form.
 	Key      string   `json:"key"`
 	Serials  []string `json:"serials,omitempty"` // of its unexpired certificates, hex, newest last

@@ -135,6 +135,9 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 		return g.providerSession(ctx, b, is)
 	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
+	if err == nil && who.Organization != b.Organization {
+		return Principal{}, errCredential()
+	}
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
 	who.Login, who.Session = b.ID, b.Session
 	return who.knownAs(is), err
@@ -162,7 +165,8 @@ func (g *Gate) user(ctx context.Context, name, how string) (Principal, error) {
 	if is == absent || p.Locked || p.Name != name {
 		return Principal{}, errCredential()
 	}
-	return Principal{Name: name, Credential: how, rights: rightsOf(p.Roles), groups: p.Groups}.knownAs(is), nil
+	return Principal{Name: name, Credential: how, Organization: p.Organization,
+		rights: rightsOf(p.Roles), groups: p.Groups}.knownAs(is), nil
 }
 
 // idToken authenticates a user of the OIDC provider. The roles come from the claims, and the groups from the user of
@@ -182,7 +186,8 @@ func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	return g.ofProvider(ctx, who)
 }
 
-// ofProvider adds what the store has about a user of the provider.
+// ofProvider adds what the store has about a user of the provider. An organization in the store limits that of the
+// rules; if neither contains the other, the user is refused.
 func (g *Gate) ofProvider(ctx context.Context, who Principal) (Principal, error) {
 	p, is, err := load[User](ctx, g, UserKey(who.Name))
 	if err != nil {
@@ -191,7 +196,11 @@ func (g *Gate) ofProvider(ctx context.Context, who Principal) (Principal, error)
 	if p.Locked {
 		return Principal{}, errCredential()
 	}
-	who.groups = p.Groups
+	common, ok := who.Organization.Common(p.Organization)
+	if !ok {
+		return Principal{}, errCredential()
+	}
+	who.groups, who.Organization = p.Groups, common
 	return who.knownAs(is), nil
 }
 
@@ -202,7 +211,7 @@ func (g *Gate) providerSession(ctx context.Context, b Bearer, is known) (Princip
 		return Principal{}, errCredential()
 	}
 	who, err := g.ofProvider(ctx, Principal{Name: b.User, Credential: "token " + b.Prefix(), rights: rightsOf(b.Roles),
-		Expires: time.Unix(b.Expires, 0), Login: b.ID, Session: b.Session})
+		Expires: time.Unix(b.Expires, 0), Login: b.ID, Session: b.Session, Organization: b.Organization})
 	return who.knownAs(is), err
 }
 

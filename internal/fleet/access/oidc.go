@@ -34,6 +34,8 @@ type Rule struct {
 	Claim string // such as "groups"
 	Value string // the exact value, or an element if the claim is a list
 	Role  Role
+	// Organization limits these users to an organization; "" means the whole fleet.
+	Organization fleet.Organization
 }
 
 // Provider is an OIDC issuer whose ID tokens are accepted. Its fields must not change while it is
@@ -70,7 +72,7 @@ func (p *Provider) Check() error {
 		if r.Claim == "" || r.Value == "" {
 			return fmt.Errorf("cannot use a rule of the OIDC provider %s without claim or value", p.Issuer)
 		}
-		if err := CheckRoles([]Role{r.Role}); err != nil {
+		if err := errors.Join(CheckRoles([]Role{r.Role}), r.Organization.Check()); err != nil {
 			return err
 		}
 	}
@@ -99,14 +101,17 @@ func (p *Provider) user(c claims) (Principal, error) {
 	if pki.CheckUser(name) != nil {
 		return Principal{}, errCredential()
 	}
-	roles := p.roles(c.all)
+	roles, of, err := p.roles(c.all)
+	if err != nil {
+		return Principal{}, fmt.Errorf("cannot authenticate %s: %w: %w", name, err, fleet.ErrDenied)
+	}
 	if len(roles) == 0 {
 		return Principal{}, fmt.Errorf(
 			"cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name,
 			fleet.ErrDenied)
 	}
 	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: c.Expires.time().Add(leeway),
-		rights: rightsOf(roles)}, nil
+		Organization: of, rights: rightsOf(roles)}, nil
 }
 
 func (p *Provider) name(all map[string]any) string {
@@ -121,21 +126,33 @@ func (p *Provider) name(all map[string]any) string {
 	return name
 }
 
-func (p *Provider) roles(all map[string]any) []Role {
-	var out []Role
+// errOrganizations never names an organization.
+var errOrganizations = errors.New("the rules of this hub give the user roles in several organizations. Ask an admin")
+
+// roles returns the roles that the rules give, and their organization. Rules for several organizations are an error,
+// because a role in one must not count in another.
+func (p *Provider) roles(all map[string]any) (out []Role, of fleet.Organization, err error) {
 	for _, r := range p.Rules {
-		switch v := all[r.Claim].(type) {
-		case string:
-			if v == r.Value {
-				out = append(out, r.Role)
-			}
-		case []any:
-			if slices.Contains(v, any(r.Value)) {
-				out = append(out, r.Role)
-			}
+		if !r.matches(all) {
+			continue
 		}
+		if len(out) > 0 && r.Organization != of {
+			return nil, "", errOrganizations
+		}
+		out, of = append(out, r.Role), r.Organization
 	}
-	return out
+	return out, of, nil
+}
+
+// matches reports whether the claims of a user have the value of a rule.
+func (r Rule) matches(all map[string]any) bool {
+	switch v := all[r.Claim].(type) {
+	case string:
+		return v == r.Value
+	case []any:
+		return slices.Contains(v, any(r.Value))
+	}
+	return false
 }
 
 // key returns the key with an ID, or nil. It asks the provider if the key is unknown or old, but

@@ -120,6 +120,6 @@ func (p *Provider) config(ctx context.Context, redirect string, now time.Time) (
 // NewSession creates the session of a browser of a user of SignIn. The text is the secret of the browser; store b.
 func (p *Provider) NewSession(who Principal, now time.Time) (text string, b Bearer, err error) {
 	text, b, err = NewBearer(who.Name, rolesWithin(who.rights), SessionLife, who.Name, "browser", now)
-	b.Session, b.Issuer = true, p.Issuer
+	b.Session, b.Issuer, b.Organization = true, p.Issuer, who.Organization
 	return text, b, err
 }

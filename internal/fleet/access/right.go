@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // Right is the permission that a route needs. No user has the zero value.
@@ -75,6 +77,8 @@ type Principal struct {
 	// session of a browser.
 	Login   string
 	Session bool
+	// Organization limits the user to an organization; "" means the whole fleet.
+	Organization fleet.Organization
 
 	rights []Right
 	groups []string

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
@@ -25,6 +26,8 @@ type User struct {
 	By      string `json:"by"`
 	// Groups are names that approval gates can require. They give no rights.
 	Groups []string `json:"groups,omitempty"`
+	// Organization limits the user to an organization; "" means the whole fleet.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // CheckGroups returns an error if a list of groups has an unusable name, or the same name twice.
@@ -58,6 +61,8 @@ type Bearer struct {
 	Of string `json:"of,omitempty"`
 	// Issuer is the OIDC provider that authenticated the user of a session; "" means that the user is in the store.
 	Issuer string `json:"issuer,omitempty"`
+	// Organization is the organization of the user when the token was created. The token is refused after it changes.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // Prefix returns the public beginning of the token, which identifies it in logs and lists.

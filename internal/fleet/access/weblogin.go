@@ -3,6 +3,8 @@ package access
 import (
 	"slices"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // The times of browsers. A link is valid for a short time, because it can be read on a screen and in the history of a
@@ -25,6 +27,8 @@ type WebLogin struct {
 	// only SessionLife limits it.
 	Expires int64 `json:"expires"`
 	Latest  int64 `json:"latest,omitempty"`
+	// Organization is the organization of the user when the link was created: see Bearer.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // WebLoginPrefix is the beginning of the key of each WebLogin.
@@ -41,7 +45,7 @@ func WebLoginKey(id string) string { return WebLoginPrefix + id }
 func NewWebLogin(user User, by Principal, now time.Time) (code string, w WebLogin) {
 	id, hash, code := newSecret(webLoginWord)
 	w = WebLogin{ID: id, User: user.Name, Hash: hash, Roles: rolesWithin(both(rightsOf(user.Roles), by.rights)),
-		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix()}
+		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix(), Organization: user.Organization}
 	if !by.Expires.IsZero() {
 		w.Latest = by.Expires.Unix()
 	}
@@ -65,7 +69,7 @@ func (w WebLogin) NewSession(now time.Time) (text string, b Bearer, err error) {
 		end = latest
 	}
 	text, b, err = NewBearer(w.User, w.Roles, end.Sub(now), w.By, "browser", now)
-	b.Session, b.Of = true, w.Of
+	b.Session, b.Of, b.Organization = true, w.Of, w.Organization
 	return text, b, err
 }
 

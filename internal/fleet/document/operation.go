@@ -30,6 +30,8 @@ type TokenRequest struct {
 	Network []string          `json:"network,omitempty"` // CIDR of the targets' addresses; none is any
 	Note    string            `json:"note,omitempty"`
 	Hub     bool              `json:"hub,omitempty"` // the token is for a hub, not for targets
+	// Organization is the organization of the targets; "" is the organization of the user.
+	Organization string `json:"organization,omitempty"`
 }
 
 // Token describes a token. The hubs do not store the token itself.
@@ -48,6 +50,8 @@ type Token struct {
 	Network []string          `json:"network,omitempty"`
 	Note    string            `json:"note,omitempty"`
 	Hub     bool              `json:"hub,omitempty"`
+	// Organization is the organization of the targets.
+	Organization string `json:"organization,omitempty"`
 }
 
 // NewToken is the only answer that contains a token.
@@ -67,6 +71,12 @@ type TokenPage struct {
 type LabelRequest struct {
 	Set    map[string]string `json:"set,omitempty"`
 	Remove []string          `json:"remove,omitempty"`
+}
+
+// MoveRequest moves a target to another organization.
+type MoveRequest struct {
+	Organization string `json:"organization"` // "" is the fleet itself
+	Reason       string `json:"reason,omitempty"`
 }
 
 // ReasonRequest is an operation whose only parameter is a reason, for display.
@@ -205,6 +215,8 @@ type CurrentUser struct {
 	Name   string   `json:"name"`
 	Rights []string `json:"rights"`
 	Hub    string   `json:"hub"`
+	// Organization limits the user to an organization; "" is the whole fleet.
+	Organization string `json:"organization,omitempty"`
 }
 
 // Done reports that an operation succeeded.

@@ -43,28 +43,30 @@ type Order struct {
 
 // Target is one target in a list.
 type Target struct {
-	ID        fleet.TargetID    `json:"id"`
-	Name      string            `json:"name"`
-	Fleet     string            `json:"fleet,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	Standing  fleet.Standing    `json:"standing"`
-	State     State             `json:"state"`
-	Connected bool              `json:"connected"` // to any hub that this hub can reach
-	Contact   int64             `json:"contact"`   // time of the last message; 0 is never
-	Assigned  Order             `json:"assigned"`
-	Accepted  Order             `json:"accepted"`
-	Modules   int               `json:"modules"` // that are assigned
-	Behind    int               `json:"behind"`  // number of modules that are not applied as assigned
-	Drift     int               `json:"drift"`   // number of addresses
-	Error     string            `json:"error,omitempty"`
-	Waits     string            `json:"waits,omitempty"` // the reason, for display
-	Frozen    string            `json:"frozen,omitempty"`
-	Pin       *fleet.Pin        `json:"pin,omitempty"`
-	Suspect   *fleet.Suspicion  `json:"suspect,omitempty"`
-	Version   string            `json:"version,omitempty"` // of the agent
-	Run       int               `json:"run"`               // the newest
-	Changed   int64             `json:"changed"`           // the last run that changed something; 0 is never
-	Zone      string            `json:"zone,omitempty"`    // time zone, such as Europe/Berlin; "" is unknown
+	ID    fleet.TargetID `json:"id"`
+	Name  string         `json:"name"`
+	Fleet string         `json:"fleet,omitempty"`
+	// Organization is "" for a target of the fleet itself.
+	Organization fleet.Organization `json:"organization,omitempty"`
+	Labels       map[string]string  `json:"labels,omitempty"`
+	Standing     fleet.Standing     `json:"standing"`
+	State        State              `json:"state"`
+	Connected    bool               `json:"connected"` // to any hub that this hub can reach
+	Contact      int64              `json:"contact"`   // time of the last message; 0 is never
+	Assigned     Order              `json:"assigned"`
+	Accepted     Order              `json:"accepted"`
+	Modules      int                `json:"modules"` // that are assigned
+	Behind       int                `json:"behind"`  // number of modules that are not applied as assigned
+	Drift        int                `json:"drift"`   // number of addresses
+	Error        string             `json:"error,omitempty"`
+	Waits        string             `json:"waits,omitempty"` // the reason, for display
+	Frozen       string             `json:"frozen,omitempty"`
+	Pin          *fleet.Pin         `json:"pin,omitempty"`
+	Suspect      *fleet.Suspicion   `json:"suspect,omitempty"`
+	Version      string             `json:"version,omitempty"` // of the agent
+	Run          int                `json:"run"`               // the newest
+	Changed      int64              `json:"changed"`           // the last run that changed something; 0 is never
+	Zone         string             `json:"zone,omitempty"`    // time zone, such as Europe/Berlin; "" is unknown
 }
 
 // TargetPage is a page of the requested targets.

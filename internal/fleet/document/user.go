@@ -8,6 +8,9 @@ type UserRequest struct {
 	Locked bool `json:"locked,omitempty"`
 	// Groups are names that approval gates of rollouts can require.
 	Groups []string `json:"groups,omitempty"`
+	// Organization limits the user to an organization; "" is the whole fleet. If it is missing, it does not change, and a
+	// new user gets the organization of the user of the request.
+	Organization *string `json:"organization,omitempty"`
 }
 
 // User is a user of the hub.
@@ -18,6 +21,8 @@ type User struct {
 	Changed int64    `json:"changed"`
 	By      string   `json:"by"`
 	Groups  []string `json:"groups,omitempty"`
+	// Organization is "" for the whole fleet.
+	Organization string `json:"organization,omitempty"`
 }
 
 // UserPage contains all users of the hub, sorted by name.

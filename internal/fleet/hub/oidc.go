@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
@@ -31,6 +32,8 @@ type OIDCRule struct {
 	Claim string `json:"claim"` // such as groups
 	Value string `json:"value"` // the exact value, or an element of a list
 	Role  string `json:"role"`
+	// Organization limits these users to an organization; "" means the whole fleet.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // Files of the OIDC provider in the directory of a hub. Both may be missing.
@@ -46,7 +49,8 @@ func newProvider(files host.FS, dir string, s *OIDC) (*access.Provider, error) {
 	}
 	p := &access.Provider{Issuer: s.Issuer, Client: s.Client, NameClaim: s.NameClaim, Scopes: s.Scopes}
 	for _, r := range s.Rules {
-		p.Rules = append(p.Rules, access.Rule{Claim: r.Claim, Value: r.Value, Role: access.Role(r.Role)})
+		p.Rules = append(p.Rules, access.Rule{Claim: r.Claim, Value: r.Value, Role: access.Role(r.Role),
+			Organization: r.Organization})
 	}
 	secret, err := smallfile.Read(files, path.Join(dir, oidcSecretFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -37,7 +37,7 @@ func alarms() []assign.AlarmKind {
 // omitted.
 func Events() []string {
 	out := []string{}
-	for _, k := range []fleet.HubEventKind{fleet.TargetEnrolled, fleet.Approved, fleet.Labelled, fleet.Pinned,
+	for _, k := range []fleet.HubEventKind{fleet.TargetEnrolled, fleet.Approved, fleet.Labelled, fleet.Moved, fleet.Pinned,
 		fleet.Unpinned, fleet.TargetFrozen, fleet.TargetUnfrozen, fleet.TargetRetired, fleet.TargetRevoked,
 		fleet.RepositoryUpdated, fleet.JobChanged, fleet.LeaderChanged, fleet.RequestReceived, fleet.RequestPolicyChanged,
 		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted, fleet.LockChanged, fleet.BarrierChanged,

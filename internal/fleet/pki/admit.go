@@ -18,8 +18,10 @@ const MaxUses = 1000
 
 // Terms restrict which hosts can enrol with a token, and define their labels.
 type Terms struct {
-	Fleet  string            `json:"fleet,omitempty"` // the environment
-	Labels map[string]string `json:"labels,omitempty"`
+	Fleet string `json:"fleet,omitempty"` // the environment
+	// Organization is the organization of the targets.
+	Organization fleet.Organization `json:"organization,omitempty"`
+	Labels       map[string]string  `json:"labels,omitempty"`
 	// Names is a pattern that the name of a host must match, with * ? and […]; "" permits all
 	// names.
 	Names string `json:"names,omitempty"`
@@ -56,11 +58,12 @@ func (t Terms) Check(now time.Time) error {
 	if t.Expires <= now.Unix() {
 		return errors.New("cannot create a token that has expired already: set its lifetime, for example --expires 1h")
 	}
-	if t.Hub && (t.Uses != 1 || t.Approve || len(t.Labels) > 0 || t.Fleet != "") {
-		return errors.New(
-			"cannot create a token for a hub with labels, a fleet, approval or more than one use: these are only for targets")
+	ofTargets := t.Approve || len(t.Labels) > 0 || t.Fleet != "" || t.Organization != ""
+	if t.Hub && (t.Uses != 1 || ofTargets) {
+		return errors.New("cannot create a token for a hub with labels, a fleet, an organization, approval or more than " +
+			"one use: these are only for targets")
 	}
-	return fleet.CheckLabels(t.Labels)
+	return errors.Join(t.Organization.Check(), fleet.CheckLabels(t.Labels))
 }
 
 // TokenUse is one use of a token.

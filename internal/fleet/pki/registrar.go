@@ -122,7 +122,7 @@ func (r *Registrar) Enrol(ctx context.Context, e Enrolment, from netip.Addr) (An
 	}
 	target, err := r.register(ctx, fleet.Target{
 		ID: id, Name: a.name, Labels: terms.Labels, Fleet: terms.Fleet, Standing: first(terms), Key: a.key,
-		Token: token.ID, Enrolled: now.Unix(), Changed: now.Unix(), By: "token " + token.ID,
+		Organization: terms.Organization, Token: token.ID, Enrolled: now.Unix(), Changed: now.Unix(), By: "token " + token.ID,
 	}, now)
 	if err != nil {
 		return Answer{}, err

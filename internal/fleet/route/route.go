@@ -47,6 +47,9 @@ type Row struct {
 	Plain bool
 	// ReadOnly means that the route changes nothing, although its requests have a body.
 	ReadOnly bool
+	// Tenant means that the route serves users of an organization. Its handler must only use what the organization of the
+	// user contains. Users of an organization can use no other route.
+	Tenant bool
 }
 
 // Name returns the method and the path, such as "GET /v1/targets".
@@ -75,6 +78,12 @@ func (r Route[A, In, Out]) plain() Route[A, In, Out] {
 // readOnly is the type of routes that need a document in the request, and change nothing.
 func (r Route[A, In, Out]) readOnly() Route[A, In, Out] {
 	r.ReadOnly = true
+	return r
+}
+
+// tenant is the type of routes that serve users of an organization.
+func (r Route[A, In, Out]) tenant() Route[A, In, Out] {
+	r.Tenant = true
 	return r
 }
 

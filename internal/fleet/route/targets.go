@@ -31,7 +31,7 @@ type TargetModule struct {
 func ofTargets() []Row {
 	return []Row{Targets().Row, Target().Row, Explain().Row, ApproveTarget().Row, LabelTarget().Row,
 		RetireTarget().Row, RevokeTarget().Row, PinTarget().Row, UnpinTarget().Row, SuspectTarget().Row,
-		TrustTarget().Row}
+		TrustTarget().Row, MoveTarget().Row}
 }
 
 // Targets returns a page of targets.
@@ -58,6 +58,11 @@ func ApproveTarget() (r Route[TargetName, document.ReasonRequest, document.Done]
 // LabelTarget sets and removes labels.
 func LabelTarget() (r Route[TargetName, document.LabelRequest, document.Done]) {
 	return r.post(access.Admin, "/v1/targets/{target}/label", "Set and remove labels, which grant access")
+}
+
+// MoveTarget moves a target to another organization.
+func MoveTarget() (r Route[TargetName, document.MoveRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/targets/{target}/move", "Move a target to another organization")
 }
 
 // RetireTarget removes a target from the fleet. Its host remains as it is.

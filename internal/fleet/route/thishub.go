@@ -27,12 +27,12 @@ func Metrics() (r Route[None, None, None]) {
 
 // Description returns this table as an OpenAPI document.
 func Description() (r Route[None, None, map[string]any]) {
-	return r.get(access.Read, "/v1/openapi.json", "This description")
+	return r.get(access.Read, "/v1/openapi.json", "This description").tenant()
 }
 
 // WhoAmI returns the user who calls it.
 func WhoAmI() (r Route[None, None, document.CurrentUser]) {
-	return r.get(access.Read, "/v1/whoami", "Show the current user and the rights")
+	return r.get(access.Read, "/v1/whoami", "Show the current user and the rights").tenant()
 }
 
 // Health returns the health of the hub, at once.

@@ -134,6 +134,7 @@ func scanTarget(rows *sql.Rows) (n int64, t storedTarget, err error) {
 		return n, t, err
 	}
 	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
+	t.Organization = stored.Organization
 	t.Suspect, t.pin = stored.Suspect, stored.Pin
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)

@@ -106,6 +106,18 @@ func TestOpenStreamsEndWithTheProof(t *testing.T) {
 				return who, err
 			}
 		},
+		"another organization": func(h *api.Handler, opened chan struct{}) {
+			h.Recheck = 5 * time.Millisecond
+			h.Authenticate = func(r *http.Request) (access.Principal, error) {
+				who, err := apitest.Authenticate(r)
+				select {
+				case <-opened:
+					who.Organization = "acme"
+				default:
+				}
+				return who, err
+			}
+		},
 		"locked out": func(h *api.Handler, opened chan struct{}) {
 			h.Recheck = 5 * time.Millisecond
 			h.Authenticate = func(r *http.Request) (access.Principal, error) {

@@ -90,6 +90,11 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/binaries", program(""), 400, "none is selected", ""},
 		{"/v1/binaries", program(`"select":["db1"],`), 409, "none is active", ""},
 		{"/v1/binaries", `{"select":["web*"],"binary":{"version":""}}`, 400, "fettle agent upgrade --help", ""},
+		{"/v1/targets/web1/move", `{"organization":"acme/search","reason":"sold"}`, 200,
+			"web1 belongs to the organization acme/search.", `jane move [` + web1 + `,"acme/search","sold"]`},
+		{"/v1/targets/web1/move", `{"organization":""}`, 200, "web1 belongs to no organization, only to the fleet.",
+			`jane move [` + web1 + `,"",""]`},
+		{"/v1/targets/web1/move", `{"organization":"acme/"}`, 400, "Write it as acme or acme/search", ""},
 		{"/v1/targets/nobody/retire", `{}`, 404, "nobody", ""},
 	} {
 		w, told := recorded(t, nil, "POST", c.path, c.body)

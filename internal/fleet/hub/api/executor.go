@@ -107,8 +107,8 @@ func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteClose
 }
 
 // still waits until the user may no longer have the stream, and then calls end: the user was locked
-// or lost the right, or the login expired. If the hub cannot check the right, the stream continues
-// until the login expires.
+// or lost the right, is in another organization, or the login expired. If the hub cannot check the
+// right, the stream continues until the login expires.
 func (c *call) still(ctx context.Context, end func()) error {
 	every := c.h.Recheck
 	if every <= 0 {
@@ -132,7 +132,8 @@ func (c *call) still(ctx context.Context, end func()) error {
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
-		if err == nil && (who.May(c.route.Right) || who.Unconfirmed) || err != nil && !errors.Is(err, fleet.ErrDenied) {
+		if err == nil && who.Organization == c.who.Organization && (who.May(c.route.Right) || who.Unconfirmed) ||
+			err != nil && !errors.Is(err, fleet.ErrDenied) {
 			continue
 		}
 		end()

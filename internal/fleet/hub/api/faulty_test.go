@@ -111,6 +111,14 @@ func (f faulty) SetLabels(ctx context.Context, by access.Principal, id fleet.Tar
 	return f.Backend.SetLabels(ctx, by, id, r)
 }
 
+func (f faulty) Move(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Organization,
+	reason string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Move(ctx, by, id, to, reason)
+}
+
 func (f faulty) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	if err := f.fail(); err != nil {
 		return err

@@ -113,10 +113,20 @@ func (c *call) serve() (any, error) {
 		return nil, err
 	}
 	c.who = who
+	if who.Organization != "" && !c.route.Tenant {
+		_ = c.audit(access.Denied, "")
+		return nil, errTenant()
+	}
 	if err := c.need(c.route.Right); err != nil {
 		return nil, err
 	}
 	return c.run()
+}
+
+// errTenant is the error for users of an organization at all routes that do not serve them.
+func errTenant() error {
+	return fail(http.StatusForbidden, "Not allowed", "users of an organization cannot use this",
+		"Ask an operator of the fleet")
 }
 
 // need returns an error unless the user has a right. It records a change that is refused.

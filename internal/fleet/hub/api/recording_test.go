@@ -65,6 +65,11 @@ func (r recording) SetLabels(_ context.Context, by access.Principal, id fleet.Ta
 	return r.note(by, "label", id, l.Set, l.Remove)
 }
 
+func (r recording) Move(_ context.Context, by access.Principal, id fleet.TargetID, to fleet.Organization,
+	reason string) error {
+	return r.note(by, "move", id, to, reason)
+}
+
 func (r recording) Pin(_ context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	return r.note(by, "pin", id, p.Module, p.Ref, p.By, p.Reason, p.Permit, p.Until)
 }

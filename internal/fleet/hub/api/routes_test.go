@@ -27,6 +27,7 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/targets/{target}/modules/{module}", "/v1/targets/web2/modules/web", ""},
 	{"POST /v1/targets/{target}/approve", "/v1/targets/db1/approve", "{}"},
 	{"POST /v1/targets/{target}/label", "/v1/targets/web1/label", `{"set":{"tier":"1"},"remove":["env"]}`},
+	{"POST /v1/targets/{target}/move", "/v1/targets/web1/move", `{"organization":"acme/search","reason":"sold"}`},
 	{"POST /v1/targets/{target}/pin", "/v1/targets/web1/pin", `{"ref":"fix-tls","module":"web","for_ns":3600000000000}`},
 	{"POST /v1/targets/{target}/unpin", "/v1/targets/web1/unpin", `{"module":"web"}`},
 	{"POST /v1/targets/{target}/freeze", "/v1/targets/web1/freeze", `{"reason":"migration"}`},

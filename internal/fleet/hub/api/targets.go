@@ -35,6 +35,12 @@ type Registry interface {
 	Unpin(ctx context.Context, by access.Principal, id fleet.TargetID, module string) error
 }
 
+// Organizations are the organizations of targets.
+type Organizations interface {
+	// Move may be repeated.
+	Move(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Organization, reason string) error
+}
+
 // Suspicions are the marks of targets that are not reliable. Both changes may be repeated.
 type Suspicions interface {
 	Suspect(ctx context.Context, by access.Principal, id fleet.TargetID, because string) error
@@ -46,6 +52,7 @@ type Suspicions interface {
 func HandleTargets(t *Table, b interface {
 	Members
 	Registry
+	Organizations
 	Suspicions
 }) {
 	Handle(t, route.Targets(),
@@ -59,6 +66,7 @@ func HandleTargets(t *Table, b interface {
 		})
 	handleMembers(t, b)
 	handleRegistry(t, b)
+	handleOrganizations(t, b)
 	handleTarget(t, route.SuspectTarget(), "%s is suspect.",
 		func(ctx context.Context, c Caller, d document.Target, r document.ReasonRequest) error {
 			return b.Suspect(ctx, c.Principal, d.ID, r.Reason)
@@ -111,6 +119,23 @@ func handleRegistry(t *Table, b Registry) {
 	handleTarget(t, route.UnpinTarget(), "The pin of %s is removed.",
 		func(ctx context.Context, c Caller, d document.Target, r document.UnpinRequest) error {
 			return b.Unpin(ctx, c.Principal, d.ID, Directory(r.Module))
+		})
+}
+
+func handleOrganizations(t *Table, b Organizations) {
+	Handle(t, route.MoveTarget(),
+		func(ctx context.Context, c Caller, at route.TargetName, r document.MoveRequest) (document.Done, error) {
+			to := fleet.Organization(r.Organization)
+			if err := to.Check(); err != nil {
+				return document.Done{}, &Refusal{BadRequest, err.Error(), "Write it as acme or acme/search"}
+			}
+			text := "%s belongs to the organization " + string(to) + "."
+			if to == "" {
+				text = "%s belongs to no organization, only to the fleet."
+			}
+			return t.on(ctx, c, at.Target, text, func(d document.Target) error {
+				return b.Move(ctx, c.Principal, d.ID, to, r.Reason)
+			})
 		})
 }
 

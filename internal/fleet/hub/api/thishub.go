@@ -29,7 +29,7 @@ func HandleThisHub(t *Table, b ThisHub) {
 	HandleGet(t, route.Description(), func(context.Context) (map[string]any, error) { return OpenAPI(), nil })
 	Handle(t, route.WhoAmI(), func(ctx context.Context, c Caller, _, _ route.None) (document.CurrentUser, error) {
 		p := document.CurrentUser{Format: document.CurrentUserFormat, Name: c.Name, Rights: []string{},
-			Hub: b.Health(ctx).Hub}
+			Hub: b.Health(ctx).Hub, Organization: string(c.Organization)}
 		for _, r := range Rights() {
 			if c.May(r) {
 				p.Rights = append(p.Rights, string(r))

@@ -33,11 +33,11 @@ func (s *Store) ServeUpload(w http.ResponseWriter, r *http.Request) {
 			access.Entry{User: who.Name, Credential: who.Credential, Operation: "POST " + UploadPath, Outcome: outcome,
 				From: r.RemoteAddr})
 	}
-	if !who.May(access.Admin) {
+	if !who.May(access.Admin) || who.Organization != "" {
 		_ = audit(access.Denied)
 		refuseFile(w, http.StatusForbidden, "Not allowed",
-			fmt.Sprintf("agents run an uploaded binary as root: uploading one needs the right %q, which %s does not have",
-				access.Admin, who.Name), "Ask a user with the right admin for it")
+			fmt.Sprintf("agents run an uploaded binary as root: uploading one needs the right %q in the whole fleet, "+
+				"which %s does not have", access.Admin, who.Name), "Ask a user with the right admin for it")
 		return
 	}
 	if err := audit(access.Begun); err != nil {

@@ -80,6 +80,19 @@ func (g *Registry) SetLabels(ctx context.Context, by access.Principal, id fleet.
 	return g.Events.Did(ctx, by, fleet.Labelled, id, "", labelsText(r), err)
 }
 
+// Move moves a target to another organization. If it is there already, it only records the event.
+func (g *Registry) Move(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Organization,
+	reason string) error {
+	err := g.edit(ctx, by, id, func(t *fleet.Target) error {
+		if t.Organization != to {
+			t.Organization, t.Moved = to, g.Now().UnixNano()
+		}
+		return nil
+	})
+	// The event names no organization: the new one must not learn the previous one.
+	return g.Events.Did(ctx, by, fleet.Moved, id, "", reason, err)
+}
+
 // labelsText describes a change of labels as it is typed: "env=prod web-", sorted.
 func labelsText(r document.LabelRequest) string {
 	var words []string

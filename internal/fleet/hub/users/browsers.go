@@ -85,7 +85,7 @@ func (b Browsers) SignOut(r *http.Request) error {
 	if err := b.audit(r, entry, access.Begun); err != nil {
 		return err
 	}
-	err = b.Accounts.revokeLogin(r.Context(), who.Name, who.Login)
+	err = b.Accounts.revokeLogin(r.Context(), "", who.Name, who.Login)
 	outcome := access.Done
 	if err != nil {
 		outcome = err.Error()

@@ -16,7 +16,7 @@ func TestTextsOfUsers(t *testing.T) {
 			Groups: []string{"dba", "sre"}},
 		"The user ann is locked out.": {Name: "ann", Roles: []string{"ops"}, Locked: true},
 	} {
-		if got := userText(r); got != want {
+		if got := userText(r, ""); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -21,13 +21,13 @@ const DefaultTokenLife = time.Hour
 
 // HandleRoutes registers the handlers of tokens with which hosts join, of users, and of their logins.
 func (a *Accounts) HandleRoutes(t *api.Table) {
-	api.HandleGet(t, route.Tokens(), a.Tokens)
+	api.Handle(t, route.Tokens(), a.Tokens)
 	api.HandlePost(t, route.CreateToken(), a.CreateToken)
 	api.HandleDone(t, route.RevokeToken(), "Token {token} is revoked.", a.RevokeToken)
-	api.HandleGet(t, route.Users(), a.Users)
+	api.Handle(t, route.Users(), a.Users)
 	api.HandlePost(t, route.SetUser(), a.SetUser)
 	api.Handle(t, route.CreateLogin(), a.CreateLogin)
-	api.HandleGetAt(t, route.Logins(), a.Logins)
+	api.Handle(t, route.Logins(), a.Logins)
 	api.HandleDone(t, route.RevokeLogin(), "The login token {login} of {user} is revoked.", a.RevokeLogin)
 	api.HandlePost(t, route.CreateWebLogin(), a.CreateWebLogin)
 }
@@ -38,6 +38,10 @@ func (a *Accounts) CreateToken(ctx context.Context, by api.Caller,
 	if err := checkToken(r); err != nil {
 		return document.NewToken{}, err
 	}
+	of := cmp.Or(fleet.Organization(r.Organization), by.Organization)
+	if err := checkTenantToken(by, of, &r); err != nil {
+		return document.NewToken{}, err
+	}
 	if err := a.CheckHubToken(r); err != nil {
 		return document.NewToken{}, err
 	}
@@ -45,7 +49,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by api.Caller,
 		return document.NewToken{}, err
 	}
 	life := cmp.Or(time.Duration(r.Expires), DefaultTokenLife)
-	terms := pki.Terms{Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Networks: r.Network,
+	terms := pki.Terms{Fleet: r.Fleet, Organization: of, Labels: r.Labels, Names: r.Names, Networks: r.Network,
 		Uses: cmp.Or(r.Uses, 1), Expires: a.Now().Add(life).Unix(), Approve: r.Approve, Note: r.Note, Hub: r.Hub}
 	if err := terms.Check(a.Now()); err != nil {
 		return document.NewToken{}, &api.Refusal{Status: api.BadRequest, Why: err.Error()}
@@ -79,6 +83,21 @@ func checkToken(r document.TokenRequest) error {
 	return nil
 }
 
+// checkTenantToken checks a token of an organization, and makes it need an approval if an admin of an organization
+// creates it. Names and labels select the modules and secrets of a target, so only the operators of the fleet decide
+// about them.
+func checkTenantToken(by api.Caller, of fleet.Organization, r *document.TokenRequest) error {
+	if err := within(by, of); err != nil || by.Organization == "" {
+		return err
+	}
+	if r.Hub || len(r.Labels) > 0 {
+		return &api.Refusal{Status: 403, Why: "cannot create a token for a hub, or with labels, as a user of an organization",
+			Hint: "Omit the labels, or ask an operator of the fleet for the token"}
+	}
+	r.Approve = true
+	return nil
+}
+
 // checkFleet refuses a token for another fleet: a hub serves only one.
 func (a *Accounts) checkFleet(name string) error {
 	if name == "" || name == a.Fleet {
@@ -93,11 +112,11 @@ func tokenDoc(t pki.StoredToken) document.Token {
 	return document.Token{ID: t.ID, Fleet: t.Fleet, Labels: t.Labels, Names: t.Names, Uses: t.Uses,
 		Used: len(t.TokenUses), Created: t.Created * 1e9,
 		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks,
-		Note: t.Note, Hub: t.Hub}
+		Note: t.Note, Hub: t.Hub, Organization: string(t.Organization)}
 }
 
-// Tokens returns the stored tokens, the newest first.
-func (a *Accounts) Tokens(ctx context.Context) (document.TokenPage, error) {
+// Tokens returns the stored tokens of the organization of the caller, the newest first.
+func (a *Accounts) Tokens(ctx context.Context, c api.Caller, _, _ route.None) (document.TokenPage, error) {
 	out := document.TokenPage{Format: document.TokenPageFormat, Tokens: []document.Token{}}
 	entries, err := a.Records.Tokens.Entries(ctx)
 	if err != nil {
@@ -108,7 +127,9 @@ func (a *Accounts) Tokens(ctx context.Context) (document.TokenPage, error) {
 		if err := json.Unmarshal(e.Value, &t); err != nil {
 			return out, fmt.Errorf("cannot read the token %s: %w", e.Key, err)
 		}
-		out.Tokens = append(out.Tokens, tokenDoc(t))
+		if c.Organization.Contains(t.Organization) {
+			out.Tokens = append(out.Tokens, tokenDoc(t))
+		}
 	}
 	slices.SortFunc(out.Tokens, func(a, b document.Token) int {
 		return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
@@ -117,19 +138,19 @@ func (a *Accounts) Tokens(ctx context.Context) (document.TokenPage, error) {
 }
 
 // RevokeToken revokes a token. Targets that enrolled with it stay in the fleet.
-func (a *Accounts) RevokeToken(ctx context.Context, _ api.Caller, at route.TokenID, _ document.ReasonRequest) error {
+func (a *Accounts) RevokeToken(ctx context.Context, c api.Caller, at route.TokenID, _ document.ReasonRequest) error {
 	store := a.Records.Buckets["tokens"]
 	for {
 		e, err := store.Get(ctx, at.Token)
-		if errors.Is(err, fleet.ErrNotFound) {
+		var t pki.StoredToken
+		if err == nil {
+			err = json.Unmarshal(e.Value, &t)
+		}
+		if errors.Is(err, fleet.ErrNotFound) || err == nil && !c.Organization.Contains(t.Organization) {
 			return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the token %.40q", at.Token),
 				Hint: "List the tokens: fettle token list"}
 		}
 		if err != nil {
-			return err
-		}
-		var t pki.StoredToken
-		if err := json.Unmarshal(e.Value, &t); err != nil {
 			return err
 		}
 		if t.Withdrawn > 0 {

@@ -32,7 +32,7 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by api.Caller,
 		return document.WebLogin{}, &api.Refusal{Status: 403, Why: "cannot sign in a browser with the session of a browser",
 			Hint: "Use a stored login: fettle login --web"}
 	}
-	user, err := a.user(ctx, name)
+	user, err := a.user(ctx, by, name)
 	if err != nil {
 		return document.WebLogin{}, err
 	}
@@ -51,15 +51,11 @@ func (a *Accounts) CreateWebLogin(ctx context.Context, by api.Caller,
 		Link: a.URL + SignInPath + "?code=" + url.QueryEscape(code)}, err
 }
 
-// user returns a user. A locked user is an error.
-func (a *Accounts) user(ctx context.Context, name string) (access.User, error) {
-	e, err := a.Records.Buckets["people"].Get(ctx, access.UserKey(name))
-	var u access.User
-	if err == nil {
-		err = json.Unmarshal(e.Value, &u)
-	}
+// user returns a user of the organization of the caller. A locked user is an error.
+func (a *Accounts) user(ctx context.Context, by api.Caller, name string) (access.User, error) {
+	u, rev, err := a.find(ctx, by, name)
 	switch {
-	case errors.Is(err, fleet.ErrNotFound):
+	case err == nil && rev == 0:
 		return u, &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the user %.60q", name),
 			Hint: "Name a user of the hub: fettle login --web --user NAME"}
 	case err == nil && u.Locked:

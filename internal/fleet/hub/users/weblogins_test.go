@@ -148,7 +148,8 @@ func TestOneBrowserUsesALink(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if logins, err := b.hubs[0].Accounts.Logins(t.Context(), route.UserName{User: "kim"}); used != 1 ||
+	if logins, err := b.hubs[0].Accounts.Logins(t.Context(), api.Caller{}, route.UserName{User: "kim"},
+		route.None{}); used != 1 ||
 		err != nil || len(logins.Logins) != 1 {
 		t.Errorf("%d browsers are signed in, with %v, %v", used, logins, err)
 	}
@@ -269,7 +270,8 @@ func TestWebLoginsAreForgotten(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Second)
 	b.code()
-	logins, err := b.hubs[0].Accounts.Logins(t.Context(), route.UserName{User: "kim"})
+	logins, err := b.hubs[0].Accounts.Logins(t.Context(), api.Caller{}, route.UserName{User: "kim"},
+		route.None{})
 	if err != nil || len(logins.Logins) != 1 || logins.Logins[0].ID != login.ID {
 		t.Errorf("%+v, %v", logins, err)
 	}

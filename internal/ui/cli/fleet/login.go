@@ -104,7 +104,12 @@ func logIn(ctx context.Context, s *cli.Session, hub, authority string) error {
 		return s.Document(hubclient.LoginDoc{Format: "fettle.login/1", Hub: l.Hub, Authority: l.Authority, Name: who.Name,
 			Rights: who.Rights})
 	}
-	s.Printf("Logged in to %s as %s, with these rights: %s.\n", l.Hub, who.Name, strings.Join(who.Rights, ", "))
+	within := ""
+	if who.Organization != "" {
+		within = " of the organization " + who.Organization
+	}
+	s.Printf("Logged in to %s as %s%s, with these rights: %s.\n", l.Hub, who.Name, within,
+		strings.Join(who.Rights, ", "))
 	return nil
 }
 

@@ -69,6 +69,7 @@ func deleteTargetBinary(ctx context.Context, s *cli.Session) error {
 func targetCommands(s *cli.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s),
+		newTargetMove(s),
 		newTargetPin(s), newTargetUnpin(s),
 		newTargetFreeze(s), newTargetUnfreeze(s), newTargetSuspect(s), newTargetTrust(s), newTargetRetire(s),
 		newTargetRevoke(s),

@@ -56,6 +56,8 @@ Keep the token secret until it expires or all its uses are spent.`,
 	}
 	f := c.Flags()
 	f.StringVar(&r.Fleet, "fleet", "", "refuse if the fleet of the hub is not this `FLEET`")
+	f.StringVar(&r.Organization, "organization", "",
+		"add targets to this `ORGANIZATION`, such as acme/search (default: yours)")
 	f.StringSliceVar(&labels, "label", nil, "give targets the label `KEY=VALUE`; separate several with commas")
 	f.StringVar(&r.Names, "name", "", "admit only targets whose name matches this `PATTERN`")
 	cli.NumberVar(f, &r.Uses, "uses", 1, 1, "admit this `NUMBER` of targets")

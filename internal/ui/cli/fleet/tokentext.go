@@ -43,5 +43,5 @@ func gives(t document.Token) string {
 	if t.Hub {
 		return "a hub"
 	}
-	return strings.Trim(t.Fleet+" "+labelText(t.Labels), " ")
+	return strings.Join(strings.Fields(t.Fleet+" "+t.Organization+" "+labelText(t.Labels)), " ")
 }

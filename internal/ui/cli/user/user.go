@@ -37,15 +37,21 @@ the hub needs no user. The roles:
 
 func newUserSet(s *cli.Session) *cobra.Command {
 	var r document.UserRequest
+	organization := ""
 	c := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Create a user, or change the rights of a user",
 		Long: "Creates a user, or changes one. The given settings replace all previous settings\n" +
-			"of the user, immediately and for every login.",
-		Example: "  fettle user set ann --role operate,approve --groups dba\n  fettle user set ann --role read --locked",
-		Args:    cli.Args(1, 1),
+			"of the user, immediately and for every login. The organization changes only with\n" +
+			"--organization, which ends all logins of the user.",
+		Example: "  fettle user set ann --role operate,approve --groups dba\n" +
+			"  fettle user set ann --role operate --organization acme\n  fettle user set ann --role read --locked",
+		Args: cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.Name = a[0]
+			if c.Flags().Changed("organization") {
+				r.Organization = &organization
+			}
 			return hubclient.EachOnHub(c.Context(), s, "set", a, func(hub *client.Client, _ string) (document.Done, error) {
 				return client.Post(c.Context(), hub, route.SetUser(), r)
 			})
@@ -55,6 +61,8 @@ func newUserSet(s *cli.Session) *cobra.Command {
 		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
 	c.Flags().StringSliceVar(&r.Groups, "groups", nil,
 		"`GROUPS` of this user, whose members may approve rollouts; separate several with commas")
+	c.Flags().StringVar(&organization, "organization", "",
+		"limit the user to this `ORGANIZATION`, such as acme/search; '' is the whole fleet")
 	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
 	return c
 }
@@ -86,7 +94,7 @@ func showUsers(s *cli.Printer, p document.UserPage) {
 			is = "locked"
 		}
 		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), strings.Join(k.Groups, ","),
-			s.Moment(k.Changed), k.By})
+			k.Organization, s.Moment(k.Changed), k.By})
 	}
-	s.Style().Table(s.App.Stdout, []string{"USER", "STATE", "ROLES", "GROUPS", "CHANGED", "BY"}, rows)
+	s.Style().Table(s.App.Stdout, []string{"USER", "STATE", "ROLES", "GROUPS", "ORGANIZATION", "CHANGED", "BY"}, rows)
 }

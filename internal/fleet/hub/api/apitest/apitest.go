@@ -7,7 +7,7 @@
 //	server := httptest.NewTLSServer(hub.Handler())
 //
 // It accepts the bearer tokens "read", "operate", "approve" and "admin", with the role of that
-// name.
+// name. "read@acme" is the token of a user of the organization acme.
 package apitest
 
 import (
@@ -155,11 +155,14 @@ func Authenticate(r *http.Request) (access.Principal, error) {
 	if !ok {
 		return access.Principal{}, errors.New("there is no token")
 	}
+	token, organization, _ := strings.Cut(token, "@")
 	roles, err := access.RolesOf(token)
 	if err != nil {
 		return access.Principal{}, errors.New("the token is unknown")
 	}
-	return access.NewPrincipal("jane", "token", roles...), nil
+	who := access.NewPrincipal("jane", "token", roles...)
+	who.Organization = fleet.Organization(organization)
+	return who, nil
 }
 
 func (h *Hub) audit(_ context.Context, a access.Entry) error {

@@ -41,6 +41,11 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Principal, id fleet.Targe
 	})
 }
 
+// Move sets the organization of a target.
+func (h *Hub) Move(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Organization, _ string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Organization = to })
+}
+
 // Pin sets the pin of a target.
 func (h *Hub) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = &p })

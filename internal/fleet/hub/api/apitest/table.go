@@ -16,6 +16,7 @@ type Backend interface {
 	api.TargetViews
 	api.Members
 	api.Registry
+	api.Organizations
 	api.Suspicions
 	api.TargetFreezes
 	api.FleetFreezes
