@@ -385,17 +385,4 @@ func (s *sim) end() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// bundleOf returns the content of a part of an assignment.
-func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
-	if part == content.RootBundle {
-		return a.Root, true
-	}
-	for _, m := range a.Modules {
-		if m.Module == part {
-			return m, true
-		}
-	}
-	return fleet.Assigned{}, false
-}
-
 func (s *sim) story() string { return strings.Join(s.trace, "\n") }

@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/content"
 )
 
 // rolledBack rolls a healthy fleet back to an earlier commit: all targets that follow the branch get its content, a
@@ -99,4 +100,17 @@ func (s *sim) signers() ([]byte, error) {
 		return nil, nil
 	}
 	return s.site.allowed(), nil
+}
+
+// bundleOf returns the content of a part of an assignment.
+func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
+	if part == content.RootBundle {
+		return a.Root, true
+	}
+	for _, m := range a.Modules {
+		if m.Module == part {
+			return m, true
+		}
+	}
+	return fleet.Assigned{}, false
 }
