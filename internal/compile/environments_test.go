@@ -219,3 +219,86 @@ func TestInnermost(t *testing.T) {
 		}
 	}
 }
+
+// TestDynamicEnvironment: a target whose enrolled block names an environment leaves the environment that its labels
+// select. Its variables are texts, as on the command line, and expressions in them are errors.
+func TestDynamicEnvironment(t *testing.T) {
+	const declared = `environment "staging" {
+  labels = { env = "staging" }
+  domain = "staging.example.org"
+  branch = "next"
+  vars   = { size = 1, place = "here" }
+}
+variable "size" { type = number }
+variable "place" { default = "nowhere" }
+variable "names" { default = [] }
+variable "list" {
+  type    = list(string)
+  default = []
+}
+exec "show" {
+  command = concat([environment.name, environment.domain, environment.parent, tostring(var.size), var.place], var.list)
+}
+`
+	tree := func(more, environment string) repo.Tree {
+		return repo.MapTree(map[string]string{"fettle.hcl": declared + more, "enrolled.fettle.json": `{"enrolled": {
+			"st-1": {"labels": {"env": "staging"}},
+			"st-7": {"labels": {"env": "staging"}, "environment": ` + environment + `}}}`})
+	}
+	list := func(tree repo.Tree, target string) string {
+		t.Helper()
+		res, ds := Compile(Input{Tree: tree, Target: target})
+		return res.List.String() + fmt.Sprint(ds.Err())
+	}
+	review := tree("", `{"name": "review-7", "parent": "staging", "vars": {"size": "7", "list": "[\"a\", \"b\"]"}}`)
+	want := "EXEC show review-7 review-7.staging.example.org staging 7 here a b\n"
+	if got := list(review, "st-7"); !strings.HasPrefix(got, want) {
+		t.Error(got)
+	}
+	if got := list(review, "st-1"); !strings.HasPrefix(got, "EXEC show staging staging.example.org \"\" 1 here\n") {
+		t.Error(got)
+	}
+	all, ds := Scopes(review)
+	if ds.Err() != nil || all.Valid() != nil || len(all.Scopes) != 2 {
+		t.Fatal(all.Scopes, ds.Err(), all.Valid())
+	}
+	if s := all.Scopes[1]; fmt.Sprintf("%v %v %v %v", all.Scopes[0].Targets, s.Targets, s.ID(), s.Environment) !=
+		"[st-1] [st-7] environment/review-7 {staging  review-7.staging.example.org true}" {
+		t.Errorf("%+v", all.Scopes)
+	}
+	targets, ds := Targets(review)
+	if ds.Err() != nil || targets[1].Environment != "review-7" {
+		t.Errorf("%+v, %v", targets, ds.Err())
+	}
+	taken := tree(`environment "review-7" {}`, `{"name": "review-7", "parent": "staging"}`)
+	if got := list(taken, "st-7"); !strings.HasPrefix(got, "EXEC show staging ") {
+		t.Error("a declared environment does not take precedence", got)
+	}
+	gone := tree("", `{"name": "review-7", "parent": "stagin"}`)
+	targets, ds = Targets(gone)
+	if ds.Err() != nil || !strings.Contains(fmt.Sprint(targets[1].Errors), "Unknown environment") ||
+		len(targets[0].Errors) > 0 {
+		t.Errorf("%+v, %v", targets, ds.Err())
+	}
+	all, ds = Scopes(gone)
+	if ds.Err() != nil || len(all.Scopes) != 1 || fmt.Sprint(all.Scopes[0].Targets) != "[st-1]" {
+		t.Errorf("%+v, %v", all.Scopes, ds.Err())
+	}
+	if got := list(gone, "st-7"); !strings.Contains(got, `Did you mean "staging"?`) {
+		t.Error(got)
+	}
+	for environment, want := range map[string]string{
+		`{"parent": "staging"}`:    "Bad environment of a target",
+		`{"name": "a b"}`:          "Bad environment of a target",
+		`{"name": "a", "more": 1}`: "Bad environment of a target",
+		`"a"`:                      "Bad environment of a target",
+		`{"name": "a", "vars": {"size": "${1 + 1}"}}`:          "",
+		`{"name": "a", "vars": {"place": "${secret(\"x\")}"}}`: "Function calls not allowed",
+		`{"name": "a", "vars": {"place": "${target.name}"}}`:   "Variables not allowed",
+		`{"name": "a_b", "parent": "staging"}`:                 "Bad domain",
+	} {
+		if got := list(tree("", environment), "st-7"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", environment, got)
+		}
+	}
+}

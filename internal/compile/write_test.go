@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -46,8 +47,8 @@ func b2i(b bool) int {
 
 // holdsBlocks tells which blocks are written as lists.
 func holdsBlocks(name string) bool {
-	return name == "target" || name == "role" || name == "target_group" || name == "define" || name == "block" ||
-		name == "variable" || name == "rollout" || name == "cluster" || name == "scope" || name == "task"
+	return slices.Contains([]string{"target", "role", "target_group", "define", "block", "variable", "rollout", "cluster",
+		"environment", "scope", "task"}, name)
 }
 
 func (w *jsonWriter) member(in string, e entry) {

@@ -30,6 +30,9 @@ func levelLayers(ev *Evaluator, l *source.Level) ([]VariableLayer, bool) {
 		out = append(out, VariableLayer{name: f.name, values: values, merge: merge})
 	}
 	own, ok := LayerOf(ev, l.String(), l.Vars, l.Each)
+	for name, v := range l.Given {
+		own.values[name] = layerValue{val: v, rng: l.Range, text: v.Type() == cty.String}
+	}
 	own.merge = merge
 	return append(out, own), good && ok
 }

@@ -42,6 +42,12 @@ func above(parents map[string]string, name string) (out []string) {
 
 // environmentOf returns the environment of a target, nil if it belongs to none. The error tells that several select it.
 func environmentOf(p *source.Program, t *source.Target, labels map[string]string) (*source.Environment, diag.List) {
+	if e := dynamic(t); e != nil {
+		if e.Errors != nil {
+			return nil, e.Errors
+		}
+		return e, nil
+	}
 	all := p.Selecting(t.Name, labels)
 	if len(all) < 2 {
 		return append(all, nil)[0], nil
@@ -61,7 +67,8 @@ func environmentOf(p *source.Program, t *source.Target, labels map[string]string
 	a, b := all[slices.Index(names, conflict[0])], all[slices.Index(names, conflict[1])]
 	return nil, diag.List{diag.Errorf(t.Range, "Target in two environments",
 		"The target %q belongs to the environment %q, declared at %s, and to %q, declared at %s. Neither contains the "+
-			"other. Change their labels or targets, or make one the parent of the other.", t.Name, a.Name, a.Range, b.Name, b.Range)}
+			"other. Change their labels or targets, or make one the parent of the other.", t.Name, a.Name, a.Range, b.Name,
+		b.Range)}
 }
 
 // environmentMembers returns the members of all environments by name, sorted.
@@ -79,6 +86,9 @@ func environmentMembers(p *source.Program, r *syntax.Reports, all *targetIndex) 
 			if declared(t) {
 				r.Add(ds...)
 			}
+			if dynamic(t) != nil {
+				continue
+			}
 			for _, e := range p.Selecting(t.Name, all.labels[t.Name]) {
 				out[e.Name] = append(out[e.Name], t.Name)
 			}
@@ -90,9 +100,19 @@ func environmentMembers(p *source.Program, r *syntax.Reports, all *targetIndex) 
 	return out
 }
 
-// declared reports whether a block of the repository declares a target. Other targets were enrolled later, so the error
-// of one must not concern all targets.
-func declared(t *source.Target) bool { return t.Enrolled == nil || t.Enrolled.Declared }
+// declared reports whether the repository decides the environment of a target. A user of a hub decides about other
+// targets, so the error of one of them must not concern all targets.
+func declared(t *source.Target) bool {
+	return (t.Enrolled == nil || t.Enrolled.Declared) && dynamic(t) == nil
+}
+
+// dynamic returns the environment that a user of a hub created for a target, nil for none.
+func dynamic(t *source.Target) *source.Environment {
+	if t.Enrolled == nil {
+		return nil
+	}
+	return t.Enrolled.Environment
+}
 
 // validEnvironments reports an error in environments that another process made.
 func validEnvironments(all []Scope) error {

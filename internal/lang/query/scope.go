@@ -40,6 +40,8 @@ type Environment struct {
 	Branch string `json:",omitempty"`
 	// Domain is the public name, "" for none. It can be below the domain of the parent.
 	Domain string `json:",omitempty"`
+	// Dynamic means that a user of a hub created the environment. The hub stores its branch.
+	Dynamic bool `json:",omitempty"`
 }
 
 // ID returns KIND/NAME, for example cluster/search. It is unique in a repository.

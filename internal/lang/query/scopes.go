@@ -53,6 +53,9 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 		out.Scopes = append(out.Scopes, x)
 	}
 	checkScopes(p, r, out)
+	if slices.ContainsFunc(out.Kinds, func(k ScopeKind) bool { return k.Name == source.EnvironmentKind }) {
+		out.Scopes = append(out.Scopes, dynamicScopes(p, members)...)
+	}
 	if r.List.HasErrors() {
 		out = Scopes{}
 	}
@@ -60,6 +63,17 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 }
 
 func placeOf(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
+
+// dynamicScopes returns the dynamic environments without an error as scopes.
+func dynamicScopes(p *source.Program, members map[string][]string) (out []Scope) {
+	for _, e := range p.Dynamic {
+		if e.Errors == nil {
+			out = append(out, Scope{Kind: source.EnvironmentKind, Name: e.Name, Targets: members[e.Name],
+				Source: placeOf(e.Range), Environment: Environment{Parent: e.Parent, Domain: e.Domain, Dynamic: true}})
+		}
+	}
+	return out
+}
 
 // scopeKinds returns the kinds that scopes can have, sorted by name.
 func scopeKinds(p *source.Program) []ScopeKind {
@@ -128,7 +142,7 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 
 // Valid reports an error in Scopes that another process made.
 func (s Scopes) Valid() error {
-	if len(s.Scopes) > source.MaxScopes || len(s.Kinds) > source.MaxScopeKinds+2 {
+	if len(s.Scopes) > source.MaxScopes+source.MaxDynamic || len(s.Kinds) > source.MaxScopeKinds+2 {
 		return fmt.Errorf("%d scopes of %d kinds are too many", len(s.Scopes), len(s.Kinds))
 	}
 	kinds, members := map[string]bool{}, map[string][]string{}

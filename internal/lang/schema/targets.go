@@ -20,3 +20,14 @@ func instancesAttr() kind.Attr {
 	return kind.Attr{Name: "for_each", Type: expression,
 		Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"}
 }
+
+// enrolledAttrs are the attributes of a target that was enrolled in a fleet.
+func enrolledAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "labels", Type: cty.Map(cty.String),
+			Doc: "labels from the enrolment; labels of a target block have precedence"},
+		{Name: "waits", Type: cty.Set(cty.String), Doc: "directories of modules that must wait; they may be missing"},
+		{Name: "environment", Type: mapping,
+			Doc: "environment that a user of a hub created: name, and optionally parent, domain and vars"},
+	}
+}

@@ -192,6 +192,8 @@ type Level struct {
 	Waits                 *hclsyntax.Attribute // of an enrolled target
 	Uses                  []*ModuleUse
 	Policy, SSH           *hclsyntax.Block
+	// Given are the variables of a dynamic environment, nil for other levels.
+	Given map[string]cty.Value
 	// Each is the element of the for_each of the block that made the target, nil without for_each.
 	Each *Element
 	// instances are the modules of blocks with for_each, at their first use.
@@ -222,8 +224,9 @@ type Deliveries struct {
 	Signals    []*Signal
 	ScopeKinds []*ScopeKind
 	Scopes     []*Scope
-	// Environments are the environments among the scopes.
+	// Environments are the environments among the scopes. Dynamic ones are separate, in the order of their names.
 	Environments []*Environment
+	Dynamic      []*Environment
 	scopeBlocks  []*hclsyntax.Block // of scopes and their kinds
 	selecting    environmentIndex
 }
@@ -372,15 +375,6 @@ type instances struct {
 	uses  []*ModuleUse
 	ds    diag.List
 	files []string // that for_each read
-}
-
-// enrolled is an enrolled block: a target that joined a fleet, with its labels.
-type enrolled struct {
-	name     string
-	rng      diag.Range
-	Labels   *hclsyntax.Attribute
-	waits    *hclsyntax.Attribute // modules that must wait
-	Declared bool                 // by a target block, too
 }
 
 // Element is one element of a for_each, as it is known before any target is.

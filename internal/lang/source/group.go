@@ -147,8 +147,11 @@ func (s *Selector) Matches(name string, labels map[string]string) bool {
 	return true
 }
 
-// MaxNested is the maximum number of environments from one without a parent to its innermost child, both included.
-const MaxNested = 8
+// Limits of environments.
+const (
+	MaxNested  = 8   // environments from one without a parent to its innermost child, both included
+	MaxDynamic = 200 // dynamic environments
+)
 
 // environment reads the attributes that only an environment has.
 func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
@@ -189,26 +192,70 @@ func (x scopeBlock) environments() {
 		return
 	}
 	for _, e := range x.prog.Environments {
-		x.nest(e, byName)
+		nest(&x.Reports, e, byName)
+	}
+	if !x.List.HasErrors() {
+		x.dynamic(byName)
+	}
+}
+
+// dynamic connects targets with the environments that users of a hub created for them. A declared environment of the
+// same name takes precedence: then the target has no dynamic one.
+func (x scopeBlock) dynamic(declared map[string]*Environment) {
+	all := map[string]*Environment{}
+	for _, t := range x.prog.Targets {
+		if t.Enrolled == nil || t.Enrolled.Environment == nil {
+			continue
+		}
+		e := t.Enrolled.Environment
+		old := all[e.Name]
+		switch {
+		case declared[e.Name] != nil:
+			t.Enrolled.Environment = nil
+			continue
+		case old == nil:
+			all[e.Name] = e
+			continue
+		case old.Parent != e.Parent || old.Domain != e.Domain || !maps.EqualFunc(old.Given, e.Given, cty.Value.RawEquals):
+			x.Errorf(e.Range, "Environment with two meanings",
+				"The environment %q has other values at %s. All its members must have the same.", e.Name, old.Range)
+		}
+		t.Enrolled.Environment = old
+	}
+	if len(all) > MaxDynamic {
+		x.Errorf(diag.Range{}, "Too many environments", "Targets can have %d environments that users of hubs create.",
+			MaxDynamic)
+		return
+	}
+	for _, name := range syntax.SortedNames(all) {
+		e, r := all[name], &syntax.Reports{}
+		if e.Parent != "" && declared[e.Parent] == nil {
+			r.Errorf(e.Range, "Unknown environment",
+				"The environment %q has the parent %q, which the repository does not declare.%s", e.Name, e.Parent,
+				syntax.Suggest(e.Parent, syntax.Names(declared)))
+		}
+		nest(r, e, declared)
+		e.Branch, e.Errors = "", r.List
+		x.prog.Dynamic = append(x.prog.Dynamic, e)
 	}
 }
 
 // nest sets the chain of an environment, and the values that come from its parents. The parents have no cycle.
-func (x scopeBlock) nest(e *Environment, byName map[string]*Environment) {
+func nest(r *syntax.Reports, e *Environment, byName map[string]*Environment) {
 	if e.Chain != nil {
 		return
 	}
 	if up := byName[e.Parent]; up != nil {
-		x.nest(up, byName)
+		nest(r, up, byName)
 		e.inherit(up)
 	}
 	e.Chain = append(e.Chain, e)
 	if len(e.Chain) == MaxNested+1 {
-		x.Errorf(e.rng, "Environments nested too deeply", "The environment %q has %d parents. The maximum is %d.", e.Name,
+		r.Errorf(e.rng, "Environments nested too deeply", "The environment %q has %d parents. The maximum is %d.", e.Name,
 			len(e.Chain)-1, MaxNested-1)
 	}
 	if e.Domain != "" && !ValidDomain(e.Domain) {
-		x.Errorf(e.Range, "Bad domain", "The environment %q has the domain %q, which is not a valid name of a host. Set "+
+		r.Errorf(e.Range, "Bad domain", "The environment %q has the domain %q, which is not a valid name of a host. Set "+
 			"domain to letters, digits and - in parts that dots separate.", e.Name, e.Domain)
 	}
 }

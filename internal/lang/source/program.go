@@ -54,8 +54,8 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	if !ds.HasErrors() {
 		ds = append(ds, p.generate()...)
 	}
-	ds = append(ds, p.readScopes(!ds.HasErrors())...)
 	p.enrol()
+	ds = append(ds, p.readScopes(!ds.HasErrors())...)
 	p.Record.forget(root.Directory.Path)
 	if root != nil && len(root.Files) == 0 {
 		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",

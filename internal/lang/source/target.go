@@ -34,14 +34,49 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"labels", "waits"}, nil)
+	ps.only(b, []string{"labels", "waits", "environment"}, nil)
 	if old := ps.prog.more.enrolled[name]; old != nil {
 		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.",
 			name, old.rng)
 		return
 	}
 	ps.prog.more.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
-		waits: b.Body.Attributes["waits"]}
+		waits: b.Body.Attributes["waits"], Environment: dynamicOf(ps, b.Body.Attributes["environment"])}
+}
+
+// dynamicOf reads the environment that a user of a hub created for a target. Its values are constant, because the hub
+// takes them from a user, who must not read secrets with an expression.
+func dynamicOf(ps *parser, a *hclsyntax.Attribute) *Environment {
+	if a == nil {
+		return nil
+	}
+	v, hds := a.Expr.Value(nil)
+	ps.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	rng := syntax.RangeOf(a.Expr.Range())
+	e := &Environment{Dynamic: true, rng: rng}
+	good := !v.IsNull() && v.Type().IsObjectType()
+	if good {
+		for name, x := range v.AsValueMap() {
+			switch text := map[string]*string{"name": &e.Name, "parent": &e.Parent, "domain": &e.Domain}[name]; {
+			case text != nil && !x.IsNull() && x.Type() == cty.String:
+				*text = x.AsString()
+			case name == "vars" && !x.IsNull() && (x.Type().IsObjectType() || x.Type().IsMapType()):
+				e.Given = x.AsValueMap()
+			default:
+				good = false
+			}
+		}
+	}
+	if !good || !lockName().MatchString(e.Name) || len(e.Name) > maxLockName {
+		ps.Errorf(rng, "Bad environment of a target",
+			`environment must be an object of a name, and optionally parent, domain and vars: { name = "review-7" }.`)
+		return nil
+	}
+	e.Level = Level{Kind: EnvironmentKind, Name: e.Name, Range: rng, Given: e.Given}
+	return e
 }
 
 // enrol joins enrolled targets with the declared targets of the same name. It appends the remaining

@@ -211,6 +211,10 @@ type Environment struct {
 	Parent string // name of another environment, "" for none
 	// Branch is the branch of its members, and Domain its public name, each "" for none. Both can come from the parents.
 	Branch, Domain string
+	// Dynamic means that a user of a hub created it. The enrolled blocks of its members name it.
+	Dynamic bool
+	// Errors are the errors of a dynamic environment, which concern only its members.
+	Errors diag.List
 	// Chain are the environment and its parents, the outermost first.
 	Chain   []*Environment
 	members *Selector
@@ -226,6 +230,17 @@ type environmentIndex struct {
 	built   bool
 	byLabel map[string]map[string][]int // by label and value: places of environments
 	rest    []int                       // environments without such a label
+}
+
+// enrolled is an enrolled block: a target that joined a fleet, with its labels.
+type enrolled struct {
+	name   string
+	rng    diag.Range
+	Labels *hclsyntax.Attribute
+	waits  *hclsyntax.Attribute // modules that must wait
+	// Environment is the environment that a user of a hub created for it, nil for none. Targets of one program share it.
+	Environment *Environment
+	Declared    bool // by a target block, too
 }
 
 // ScopeMember is a scope that is a member of another one.

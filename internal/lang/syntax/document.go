@@ -275,7 +275,7 @@ func meaningOf(in BodyKind, name string) meaning {
 		return expressions
 	case in == taskBody && name == "after":
 		return references
-	case (in == targetBody || in == useBody) && name == "for_each":
+	case (in == targetBody || in == useBody || in == scopeBody) && name == "for_each":
 		return expressions
 	case in != stateBody && in != blockBody:
 		return templates

@@ -52,6 +52,8 @@ type targetDoc struct {
 	Labels   map[string]string `json:"labels"`
 	Roles    []string          `json:"roles,omitempty"`
 	Groups   []string          `json:"groups,omitempty"`
-	Modules  []string          `json:"modules,omitempty"` // names
-	Errors   []string          `json:"errors,omitempty"`
+	// Environment is the name of its environment, "" if it belongs to none.
+	Environment string   `json:"environment,omitempty"`
+	Modules     []string `json:"modules,omitempty"` // names
+	Errors      []string `json:"errors,omitempty"`
 }

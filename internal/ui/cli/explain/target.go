@@ -36,7 +36,7 @@ func explainTarget(ctx context.Context, s *cli.Session, name string) error {
 
 func showTarget(s *cli.Printer, t query.Target) error {
 	d := targetDoc{Target: t.Name, Enrolled: t.Enrolled, Labels: t.Labels, Roles: t.Roles,
-		Groups: t.Groups, Errors: t.Errors}
+		Groups: t.Groups, Environment: t.Environment, Errors: t.Errors}
 	for _, u := range t.Uses {
 		d.Modules = append(d.Modules, u.Name)
 	}
@@ -61,6 +61,7 @@ func showTarget(s *cli.Printer, t query.Target) error {
 		{Name: "  labels", Value: strings.Join(labels, ", ")},
 		{Name: "  roles", Value: strings.Join(t.Roles, ", ")},
 		{Name: "  groups", Value: strings.Join(t.Groups, ", ")},
+		{Name: "  environment", Value: t.Environment},
 		{Name: "  modules", Value: strings.Join(d.Modules, ", ")},
 		{Name: "  errors", Value: strings.Join(t.Errors, "\n")},
 	})

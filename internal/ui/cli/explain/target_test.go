@@ -14,13 +14,15 @@ import (
 func TestExplainMadeTarget(t *testing.T) {
 	var out bytes.Buffer
 	x := query.Target{Name: "web-a", Labels: map[string]string{"env": "prod", "dc": "x"}, Roles: []string{"web"},
-		Range:   diag.Range{File: "fettle.hcl", Start: diag.Pos{Line: 3}},
-		Element: &query.Element{Block: "web", Key: "a"}}
+		Environment: "staging",
+		Range:       diag.Range{File: "fettle.hcl", Start: diag.Pos{Line: 3}},
+		Element:     &query.Element{Block: "web", Key: "a"}}
 	if err := showTarget(&cli.Printer{App: &cli.App{Stdout: &out}}, x); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"target web-a\n", `declared  fettle.hcl:3: element "a" of for_each of target "web"`,
-		"labels    dc=x, env=prod\n", "roles     web\n", "fettle explain var NAME -t web-a\n"} {
+	for _, want := range []string{"target web-a\n", `declared     fettle.hcl:3: element "a" of for_each of target "web"`,
+		"labels       dc=x, env=prod\n", "roles        web\n",
+		"environment  staging\n", "fettle explain var NAME -t web-a\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %q", out.String(), want)
 		}
