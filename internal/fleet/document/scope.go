@@ -22,10 +22,22 @@ const (
 	VerdictReady   Verdict = "ready"
 )
 
-// ScopePage has all scopes of a fleet, sorted by ID.
+// Verdicts returns all verdicts, the worst first.
+func Verdicts() []Verdict {
+	return []Verdict{VerdictFailed, VerdictUnknown, VerdictPending, VerdictEmpty, VerdictReady}
+}
+
+// ScopePage is a page of the requested scopes.
 type ScopePage struct {
 	Format string  `json:"format"`
+	Total  int     `json:"total"` // matching scopes on all pages
 	Scopes []Scope `json:"scopes"`
+	// Cursor requests the scopes after this page; "" means that this is the last page.
+	Cursor string `json:"cursor,omitempty"`
+	// Verdicts are the numbers of the selected scopes, also of scopes with other verdicts than requested. Kinds are the
+	// kinds of all scopes, sorted.
+	Verdicts map[Verdict]int `json:"verdicts"`
+	Kinds    []string        `json:"kinds"`
 }
 
 // Scope is one scope, such as a cluster, in a list. Times are in ns since 1970.

@@ -11,6 +11,16 @@ type ScopeID struct {
 	Scope string `path:"scope"`
 }
 
+// ScopeQuery selects scopes. The zero value selects all scopes, by ID.
+type ScopeQuery struct {
+	Kind    string `query:"kind" does:"only scopes of this kind"`
+	Verdict string `query:"verdict" does:"only scopes with this verdict"`
+	Within  string `query:"within" does:"only the scope KIND/NAME, and the scopes that it contains, also indirectly"`
+	Sort    string `query:"sort" does:"id, verdict (the worst first) or since (the newest first); a - before the name reverses the order"`
+	Limit   int    `query:"limit" does:"return at most this number of items"`
+	After   string `query:"after" does:"after this cursor, which a page has; use the same sort"`
+}
+
 // TaskName contains the values in a path of one task.
 type TaskName struct {
 	Kind  string `path:"kind"`
@@ -22,8 +32,8 @@ func ofScopes() []Row {
 	return []Row{Scopes().Row, Scope().Row, ScopeHistory().Row, Tasks().Row, RetryTask().Row, ResolveTask().Row}
 }
 
-// Scopes lists all scopes with their verdicts.
-func Scopes() (r Route[None, None, document.ScopePage]) {
+// Scopes returns a page of scopes with their verdicts.
+func Scopes() (r Route[ScopeQuery, None, document.ScopePage]) {
 	return r.get(access.Read, "/v1/scopes", "List scopes, such as clusters, and their verdicts")
 }
 

@@ -24,10 +24,7 @@ type Service struct{ Of *Scopes }
 
 // HandleRoutes registers the handlers of scopes and tasks.
 func (s Service) HandleRoutes(t *api.Table) {
-	api.HandleGet(t, route.Scopes(), func(ctx context.Context) (document.ScopePage, error) {
-		all, err := s.Scopes(ctx)
-		return document.ScopePage{Format: document.ScopePageFormat, Scopes: append([]document.Scope{}, all...)}, err
-	})
+	api.HandleGetAt(t, route.Scopes(), s.page)
 	api.HandleGet(t, route.Tasks(), func(ctx context.Context) (document.TaskPage, error) {
 		all, err := s.Tasks(ctx)
 		return document.TaskPage{Format: document.TaskPageFormat, Tasks: append([]document.ScopeTask{}, all...)}, err

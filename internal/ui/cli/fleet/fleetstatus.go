@@ -34,7 +34,7 @@ func ShowStatus(ctx context.Context, s *cli.Printer, watch bool) error {
 			alarms, err = client.Get(ctx, hub, route.Alarms())
 		}
 		if err == nil && !s.JSON {
-			scopes, err = client.Get(ctx, hub, route.Scopes())
+			scopes, err = client.GetAt(ctx, hub, route.Scopes(), route.ScopeQuery{})
 			if errors.Is(err, fleet.ErrNotFound) { // an older hub
 				err = nil
 			}

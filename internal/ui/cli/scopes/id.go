@@ -36,7 +36,7 @@ func scopeID(ctx context.Context, s *cli.Printer, text string) (route.ScopeID, e
 
 // nearest returns the scope of the fleet that the user may have meant, or "". It is also "" if the hub does not answer.
 func nearest(ctx context.Context, hub *client.Client, text string) string {
-	all, err := client.GetAt(ctx, hub, route.Scopes(), route.None{})
+	all, err := client.GetAt(ctx, hub, route.Scopes(), route.ScopeQuery{})
 	if err != nil {
 		return ""
 	}

@@ -31,21 +31,6 @@ of its targets: docs/scopes.md.`,
 	return c
 }
 
-func newScopeList(s *cli.Session) *cobra.Command {
-	var w hubclient.Watching
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the scopes with their verdicts and reasons",
-		Example: "  fettle scope list\n  fettle scope list --watch",
-		Args:    cli.Args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return hubclient.ShowingRoute(c.Context(), s.Printer, w, route.Scopes(), showScopes)
-		},
-	}
-	w.Flag(c)
-	return c
-}
-
 func newScopeShow(s *cli.Session) *cobra.Command {
 	var w hubclient.Watching
 	c := &cobra.Command{
@@ -90,18 +75,6 @@ func Explain(ctx context.Context, s *cli.Printer, id string) error {
 		return err
 	}
 	return hubclient.ShowingAt(ctx, s, hubclient.Watching{}, route.Scope(), at, showScope)
-}
-
-func showScopes(s *cli.Printer, p document.ScopePage) {
-	if len(p.Scopes) == 0 {
-		s.Printf("The repository declares no scopes. See docs/scopes.md\n")
-		return
-	}
-	var rows [][]string
-	for _, x := range p.Scopes {
-		rows = append(rows, []string{x.ID, string(x.Verdict), since(s, x.Since), membersText(x), firstReason(x.Reasons)})
-	}
-	s.Style().Table(s.App.Stdout, []string{"SCOPE", "VERDICT", "SINCE", "MEMBERS", "REASON"}, rows)
 }
 
 func showHistory(s *cli.Printer, h document.ScopeHistory) {

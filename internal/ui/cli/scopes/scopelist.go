@@ -1,0 +1,54 @@
+package scopes
+
+import (
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/cli/hubclient"
+)
+
+func newScopeList(s *cli.Session) *cobra.Command {
+	var w hubclient.Watching
+	var q route.ScopeQuery
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the scopes with their verdicts and reasons",
+		Example: "  fettle scope list\n  fettle scope list --verdict failed --watch\n  fettle scope list --within room/north",
+		Args:    cli.Args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return hubclient.ShowingAt(c.Context(), s.Printer, w, route.Scopes(), q,
+				func(s *cli.Printer, p document.ScopePage) { showScopes(s, q, p) })
+		},
+	}
+	c.Flags().StringVar(&q.Kind, "kind", "", "only scopes of this `KIND`")
+	c.Flags().StringVar(&q.Verdict, "verdict", "",
+		"only scopes with this `VERDICT`: failed, unknown, pending, empty or ready")
+	c.Flags().StringVar(&q.Within, "within", "", "only the scope `KIND/NAME`, and the scopes that it contains")
+	c.Flags().StringVar(&q.Sort, "sort", "id",
+		"order by this `FIELD`: id, verdict or since; - before the field reverses the order")
+	c.Flags().StringVar(&q.After, "after", "", "the scopes after this `CURSOR` of an earlier answer in the same order")
+	cli.LimitOrAllFlag(c, &q.Limit, 0, "scopes")
+	w.Flag(c)
+	return c
+}
+
+func showScopes(s *cli.Printer, q route.ScopeQuery, p document.ScopePage) {
+	if len(p.Scopes) == 0 {
+		text := "The repository declares no scopes. See docs/scopes.md\n"
+		if len(p.Kinds) > 0 {
+			text = "No scope is selected. List all scopes: fettle scope list\n"
+		}
+		s.Printf("%s", text)
+		return
+	}
+	var rows [][]string
+	for _, x := range p.Scopes {
+		rows = append(rows, []string{x.ID, string(x.Verdict), since(s, x.Since), membersText(x), firstReason(x.Reasons)})
+	}
+	s.Style().Table(s.App.Stdout, []string{"SCOPE", "VERDICT", "SINCE", "MEMBERS", "REASON"}, rows)
+	if p.Cursor != "" {
+		s.Printf("%d scopes in all. Show the next ones: fettle scope list --sort %s --after '%s'\n", p.Total, q.Sort, p.Cursor)
+	}
+}
