@@ -54,6 +54,9 @@ func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Rights = h.Rights
 	case *document.TargetPage:
 		d.Targets[0].Standing, d.Targets[0].State = fleet.Pending, document.Failed
+	case *document.ScopeDetail:
+		d.Checks[1].Name += "2" // the names are different
+		d.Tasks[1].Task += "2"
 	case *document.RolloutDetail:
 		d.Rollout.Phase, d.Rollout.Wave = "active", 0
 	}

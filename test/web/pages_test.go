@@ -52,7 +52,8 @@ func TestPages(t *testing.T) {
 		b.scheme(scheme)
 		for _, path := range []string{"/", "/?by=env", "/targets/web1", "/targets/web2?explain=modules/web", "/modules",
 			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/history", "/hubs", "/audit", "/search?q=web",
-			"/search?q=srv", "/search?q=4", "/search", "/locks", "/barriers", "/signals"} {
+			"/search?q=srv", "/search?q=4", "/search", "/locks", "/barriers", "/signals", "/scopes", "/scopes/tree",
+			"/tasks"} {
 			b.visit(path)
 			b.accessible(scheme + " " + path)
 			b.quiet()
@@ -74,7 +75,8 @@ func TestHostileTextsInABrowser(t *testing.T) {
 	b := open(t, fakehub.Serve(t, fakehub.Hostile{Rights: []string{"admin", "approve", "operate", "read"}}), time.Now)
 	for _, path := range []string{"/", "/targets/x?explain=x", "/modules", "/modules/x", "/rollouts", "/rollouts/r1",
 		"/inbox", "/jobs", "/jobs/j1", "/events", "/history", "/hubs", "/audit", "/search?q=" + url.QueryEscape("<img"),
-		"/locks", "/barriers", "/signals", "/signals/" + url.PathEscape(fakehub.Attack)} {
+		"/locks", "/barriers", "/signals", "/signals/" + url.PathEscape(fakehub.Attack), "/scopes", "/scopes/tree", "/tasks",
+		"/scopes/" + url.PathEscape(fakehub.Attack) + "/" + url.PathEscape(fakehub.Attack)} {
 		b.visit(path)
 		b.until("the page is live", "document.getElementById('live').textContent.includes('updates itself')")
 		if n := eval[int](b, "document.querySelectorAll('img, iframe, [onerror]').length"); n > 0 {

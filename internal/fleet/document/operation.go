@@ -240,3 +240,8 @@ func (p *Problem) Error() string {
 	}
 	return p.Title
 }
+
+// Is reports whether the problem is fleet.ErrNotFound: the object or the route does not exist.
+func (p *Problem) Is(target error) bool { return target == fleet.ErrNotFound && p.Status == notFound }
+
+const notFound = 404 // the status in HTTP

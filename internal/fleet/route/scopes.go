@@ -13,12 +13,12 @@ type ScopeID struct {
 
 // ScopeQuery selects scopes. The zero value selects all scopes, by ID.
 type ScopeQuery struct {
-	Kind    string `query:"kind" does:"only scopes of this kind"`
-	Verdict string `query:"verdict" does:"only scopes with this verdict"`
-	Within  string `query:"within" does:"only the scope KIND/NAME, and the scopes that it contains, also indirectly"`
-	Sort    string `query:"sort" does:"id, verdict (the worst first) or since (the newest first); a - before the name reverses the order"`
-	Limit   int    `query:"limit" does:"return at most this number of items"`
-	After   string `query:"after" does:"after this cursor, which a page has; use the same sort"`
+	Kinds   []string `query:"kind" does:"only scopes of these kinds"`
+	Verdict string   `query:"verdict" does:"only scopes with this verdict"`
+	Within  string   `query:"within" does:"only the scope KIND/NAME, and the scopes that it contains, also indirectly"`
+	Sort    string   `query:"sort" does:"id, verdict or since; a - before the name reverses the order"`
+	Limit   int      `query:"limit" does:"return at most this number of items"`
+	After   string   `query:"after" does:"after this cursor, which a page has; use the same sort"`
 }
 
 // TaskName contains the values in a path of one task.

@@ -36,6 +36,9 @@ func (s *Site) changes() map[string]changeFunc {
 		"/locks/{lock}/release":        releaseSlot,
 		"/signals/{signal}/send":       sendSignal,
 		"/signals/{signal}/clear":      clearSignal,
+
+		"/scopes/{kind}/{scope}/tasks/{task}/retry":   retryTask,
+		"/scopes/{kind}/{scope}/tasks/{task}/resolve": resolveTask,
 	}
 }
 

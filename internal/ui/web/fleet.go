@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
 	"strings"
 
@@ -58,10 +57,10 @@ func fleetPage(v *visit) (*page, error) {
 		return nil, err
 	}
 	if at.After != "" {
-		d.First = afterCursor(q, "")
+		d.First = pageAfter("/", q, "") + "#targets"
 	}
 	if shown.Cursor != "" {
-		d.Next = afterCursor(q, shown.Cursor)
+		d.Next = pageAfter("/", q, shown.Cursor) + "#targets"
 	}
 	return &page{Title: "Fleet", Tab: "/", Template: "fleet", Data: d, Command: d.command(q, at),
 		Address: address(route.Targets(), at)}, nil
@@ -134,13 +133,4 @@ func (d *fleetData) command(q url.Values, at route.TargetQuery) string {
 		}
 	}
 	return commandOf(words...)
-}
-
-// afterCursor returns the address of another page of the table.
-func afterCursor(q url.Values, cursor string) string {
-	q = maps.Clone(q)
-	if q.Set("after", cursor); cursor == "" {
-		q.Del("after")
-	}
-	return "/?" + q.Encode() + "#targets"
 }

@@ -28,7 +28,7 @@ func functions() template.FuncMap {
 		"list": func(all ...string) []string { return all },
 		"add":  func(a, b int) int { return a + b },
 		"sign": signOf,
-		"slot": slotText, "member": memberText,
+		"slot": slotText, "member": memberText, "attempt": attemptText, "scopePath": scopePath,
 		"lasts": func(ns int64) string { return duration.Text(time.Duration(ns)) },
 		"days":  func() []int { return []int{1, 7, 30} },
 	}
@@ -49,15 +49,15 @@ func signOf(line string) string {
 func mark(state any) string {
 	switch fmt.Sprint(state) {
 	case "ready", "ok", "completed", "passed", "acknowledged", "active", "succeeded", "done",
-		"arrived":
+		"arrived", "connected", "verified":
 		return "●"
 	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed",
 		"lost":
 		return "✖"
 	case "drifted", "unresponsive", "silent", "late", "interrupted", "completed-with-exceptions",
-		"undone", "overdue":
+		"undone", "overdue", "offline":
 		return "▲"
-	case "applying", "granted", "taken", "unfinished", "has a slot":
+	case "applying", "granted", "taken", "unfinished", "has a slot", "claimed", "running":
 		return "◐"
 	case "frozen", "paused", "aborted", "held":
 		return "■"
@@ -70,16 +70,17 @@ func mark(state any) string {
 // kindOf returns the class of a state: good, bad, warn, busy or off.
 func kindOf(state any) string {
 	switch fmt.Sprint(state) {
-	case "ready", "ok", "completed", "passed", "acknowledged", "succeeded", "done", "arrived":
+	case "ready", "ok", "completed", "passed", "acknowledged", "succeeded", "done", "arrived",
+		"connected", "verified":
 		return "good"
 	case "failed", "cloned", "error", "rolled-back", "rolling-back", "refused", "check-failed",
 		"lost":
 		return "bad"
 	case "drifted", "unresponsive", "silent", "late", "interrupted", "unknown", "completed-with-exceptions", "paused",
-		"undone", "overdue":
+		"undone", "overdue", "offline":
 		return "warn"
 	case "applying", "granted", "pending", "active", "taken", "blocked", "deferred", "waits", "unfinished",
-		"has a slot", "expected":
+		"has a slot", "expected", "claimed", "running", "waiting":
 		return "busy"
 	}
 	return "off"

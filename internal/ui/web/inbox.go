@@ -14,11 +14,13 @@ type inboxData struct {
 	Notices    []document.WaitingNotice
 	Exemptions []document.Exemption
 	Rollouts   []document.Rollout // that are paused, or wait for an approval
+	Tasks      []document.ScopeTask
 }
 
 // Empty reports whether nothing waits.
 func (d inboxData) Empty() bool {
-	return len(d.Alarms)+len(d.Pending)+len(d.Requests)+len(d.Notices)+len(d.Exemptions)+len(d.Rollouts) == 0
+	return len(d.Alarms)+len(d.Pending)+len(d.Requests)+len(d.Notices)+len(d.Exemptions)+len(d.Rollouts)+
+		len(d.Tasks) == 0
 }
 
 // inboxPage shows what waits for a decision.
@@ -71,6 +73,9 @@ func inboxPage(v *visit) (*page, error) {
 		if r.Phase == "paused" || r.Phase == "active" && r.Waits != "" {
 			d.Rollouts = append(d.Rollouts, r)
 		}
+	}
+	if d.Tasks, err = undecided(v); err != nil {
+		return nil, err
 	}
 	return &page{Title: "Inbox", Tab: "/inbox", Template: "inbox", Data: d, Command: "fettle alarm list",
 		Address: address(route.Alarms(), route.None{})}, nil

@@ -27,7 +27,8 @@ func paths() []string {
 		"/rollouts",
 		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/history?days=7", "/hubs", "/audit",
 		"/search?q=" + query, "/locks", "/locks/" + name + "/release?target=" + query, "/barriers", "/signals",
-		"/signals/" + name, "/nothing"}
+		"/signals/" + name, "/scopes?verdict=failed&kind=" + query, "/scopes/tree", "/scopes/" + name + "/" + name, "/tasks",
+		"/nothing"}
 }
 
 func siteOf(t testing.TB, h http.Handler) *web.Site {

@@ -1,10 +1,14 @@
 package web
 
 import (
+	"cmp"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -86,3 +90,32 @@ func slotText(s document.LockHolderState) string {
 
 // memberText returns the state of a member of a barrier for display.
 func memberText(s document.BarrierMemberState) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// scopesTab is the page to which the link of the navigation leads.
+const scopesTab = "/scopes"
+
+// scopePath returns the address of the page about a scope, KIND/NAME.
+func scopePath(id string) string {
+	kind, name, _ := strings.Cut(id, "/")
+	return scopesTab + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name)
+}
+
+// attemptText returns the state of an attempt for display.
+func attemptText(a document.TaskAttempt) string {
+	switch {
+	case a.Outcome == fleet.TaskNotDone:
+		return "not done"
+	case a.Ended == 0:
+		return "running"
+	}
+	return cmp.Or(string(a.Outcome), "unknown")
+}
+
+// pageAfter returns the address of another page of a table. The page at path has it, with a query.
+func pageAfter(path string, q url.Values, cursor string) string {
+	q = maps.Clone(q)
+	if q.Set("after", cursor); cursor == "" {
+		q.Del("after")
+	}
+	return path + "?" + q.Encode()
+}

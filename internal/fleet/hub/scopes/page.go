@@ -2,7 +2,6 @@ package scopes
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,18 +12,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/route"
 )
-
-// page returns the scopes that a user selects.
-func (s Service) page(ctx context.Context, q route.ScopeQuery) (document.ScopePage, error) {
-	if _, ok := s.Of.scopeOf(q.Within); q.Within != "" && !ok {
-		return document.ScopePage{}, s.unknownScope(q.Within)
-	}
-	all, err := s.Scopes(ctx)
-	if err != nil {
-		return document.ScopePage{}, err
-	}
-	return selectScopes(all, q)
-}
 
 // selectScopes returns a page of scopes.
 func selectScopes(all []document.Scope, q route.ScopeQuery) (document.ScopePage, error) {
@@ -49,7 +36,7 @@ func selectScopes(all []document.Scope, q route.ScopeQuery) (document.ScopePage,
 	p.Kinds = slices.AppendSeq(p.Kinds, maps.Keys(kinds))
 	slices.Sort(p.Kinds)
 	for _, x := range selected {
-		if q.Kind != "" && x.Kind != q.Kind {
+		if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, x.Kind) {
 			continue
 		}
 		p.Verdicts[x.Verdict]++
@@ -148,4 +135,6 @@ func (o order) cut(p *document.ScopePage, q route.ScopeQuery) error {
 	return nil
 }
 
-func wrongQuery(why, hint string) error { return &api.Refusal{Status: api.BadRequest, Why: why, Hint: hint} }
+func wrongQuery(why, hint string) error {
+	return &api.Refusal{Status: api.BadRequest, Why: why, Hint: hint}
+}

@@ -37,12 +37,13 @@ func TestSelection(t *testing.T) {
 		"cluster/db rack/r2 room/north cluster/web rack/r1": {Sort: "verdict"},
 		"rack/r1 cluster/web room/north rack/r2 cluster/db": {Sort: "-verdict"},
 		"cluster/db rack/r1 rack/r2 room/north cluster/web": {Sort: "since"},
-		"rack/r1 rack/r2":                        {Kind: "rack"},
-		"rack/r2 room/north":                     {Verdict: "pending"},
-		"rack/r1":                                {Verdict: "ready", Kind: "rack"},
-		"cluster/web rack/r1 rack/r2 room/north": {Within: "room/north"},
-		"cluster/web":                            {Within: "cluster/web"},
-		"":                                       {Kind: "none"},
+		"rack/r1 rack/r2 room/north":                        {Kinds: []string{"rack", "room"}},
+		"rack/r1 rack/r2":                                   {Kinds: []string{"rack"}},
+		"rack/r2 room/north":                                {Verdict: "pending"},
+		"rack/r1":                                           {Verdict: "ready", Kinds: []string{"rack"}},
+		"cluster/web rack/r1 rack/r2 room/north":            {Within: "room/north"},
+		"cluster/web":                                       {Within: "cluster/web"},
+		"":                                                  {Kinds: []string{"none"}},
 	} {
 		p, err := selectScopes(several(), q)
 		if got := strings.Join(idsOf(p), " "); err != nil || got != want {
@@ -52,7 +53,7 @@ func TestSelection(t *testing.T) {
 			t.Errorf("%+v: %+v", q, p)
 		}
 	}
-	p, err := selectScopes(several(), route.ScopeQuery{Verdict: "ready", Kind: "rack"})
+	p, err := selectScopes(several(), route.ScopeQuery{Verdict: "ready", Kinds: []string{"rack"}})
 	if err != nil || len(p.Verdicts) != 2 || p.Verdicts["ready"] != 1 || p.Verdicts["pending"] != 1 {
 		t.Errorf("%v %v", p.Verdicts, err)
 	}

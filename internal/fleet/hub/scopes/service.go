@@ -49,6 +49,18 @@ func (s Service) Scopes(ctx context.Context) (out []document.Scope, err error) {
 	return out, nil
 }
 
+// page returns the scopes that a user selects.
+func (s Service) page(ctx context.Context, q route.ScopeQuery) (document.ScopePage, error) {
+	if _, ok := s.Of.scopeOf(q.Within); q.Within != "" && !ok {
+		return document.ScopePage{}, s.unknownScope(q.Within)
+	}
+	all, err := s.Scopes(ctx)
+	if err != nil {
+		return document.ScopePage{}, err
+	}
+	return selectScopes(all, q)
+}
+
 // describeScope returns a scope with its newest verdict.
 func describeScope(x records.Scope, e *evaluation) document.Scope {
 	id := x.Scope.ID()

@@ -2,38 +2,11 @@ package scopes
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
 )
-
-// firstReason returns the worst reason with its targets.
-func firstReason(all []document.ScopeReason) string {
-	if len(all) == 0 {
-		return ""
-	}
-	text := reasonText(all[0])
-	if n := len(all) - 1; n > 0 {
-		text += fmt.Sprintf("; %d more", n)
-	}
-	return text
-}
-
-func reasonText(r document.ScopeReason) string {
-	if len(r.Targets) == 0 {
-		return r.Text
-	}
-	return r.Text + ": " + strings.Join(r.Targets, ", ")
-}
-
-func membersText(x document.Scope) string {
-	if len(x.Scopes) > 0 {
-		return fmt.Sprintf("%d scopes", len(x.Scopes))
-	}
-	return fmt.Sprintf("%d of %d", x.Connected, x.Members)
-}
 
 func showScope(s *cli.Printer, d document.ScopeDetail) {
 	x := d.Scope
@@ -46,7 +19,7 @@ func showScope(s *cli.Printer, d document.ScopeDetail) {
 	}
 	s.Printf("\n")
 	for _, r := range x.Reasons {
-		s.Printf("- %s: %s\n", r.Verdict, reasonText(r))
+		s.Printf("- %s: %s\n", r.Verdict, r.Describe())
 	}
 	if len(x.Scopes) > 0 {
 		s.Printf("\nMembers: %s\n", strings.Join(x.Scopes, ", "))
@@ -55,7 +28,7 @@ func showScope(s *cli.Printer, d document.ScopeDetail) {
 		s.Printf("\n")
 		var rows [][]string
 		for _, m := range d.Members {
-			rows = append(rows, []string{m.Name, memberText(m.State)})
+			rows = append(rows, []string{m.Name, m.State.Describe()})
 		}
 		s.Style().Table(s.App.Stdout, []string{"MEMBER", "STATE"}, rows)
 	}
@@ -75,22 +48,9 @@ func showCheck(s *cli.Printer, c document.ScopeCheck) {
 	for _, t := range c.Testers {
 		outcome := cmp.Or(string(t.Outcome), "unknown")
 		if t.Absent != "" {
-			outcome = memberText(t.Absent)
+			outcome = t.Absent.Describe()
 		}
 		rows = append(rows, []string{t.Name, outcome, since(s, t.Since), t.Text})
 	}
 	s.Style().Table(s.App.Stdout, []string{"TARGET", "RESULT", "SINCE", "REASON"}, rows)
-}
-
-// memberText returns the state of a member for operators.
-func memberText(x document.ScopeMemberState) string {
-	switch x {
-	case document.ScopeConnected, document.ScopeOffline:
-		return string(x)
-	case document.ScopeNotEnrolled:
-		return "not enrolled, does not count"
-	case document.ScopeSuspect:
-		return "suspect clone, does not count"
-	}
-	return string(x) + ", does not count"
 }

@@ -84,7 +84,7 @@ func showHistory(s *cli.Printer, h document.ScopeHistory) {
 	}
 	var rows [][]string
 	for _, v := range h.Verdicts {
-		rows = append(rows, []string{since(s, v.Since), string(v.Verdict), firstReason(v.Reasons)})
+		rows = append(rows, []string{since(s, v.Since), string(v.Verdict), document.FirstReason(v.Reasons)})
 	}
 	s.Style().Table(s.App.Stdout, []string{"SINCE", "VERDICT", "REASON"}, rows)
 }

@@ -22,7 +22,7 @@ func newScopeList(s *cli.Session) *cobra.Command {
 				func(s *cli.Printer, p document.ScopePage) { showScopes(s, q, p) })
 		},
 	}
-	c.Flags().StringVar(&q.Kind, "kind", "", "only scopes of this `KIND`")
+	c.Flags().StringSliceVar(&q.Kinds, "kind", nil, "only scopes of these `KINDS`, separated by commas")
 	c.Flags().StringVar(&q.Verdict, "verdict", "",
 		"only scopes with this `VERDICT`: failed, unknown, pending, empty or ready")
 	c.Flags().StringVar(&q.Within, "within", "", "only the scope `KIND/NAME`, and the scopes that it contains")
@@ -45,10 +45,12 @@ func showScopes(s *cli.Printer, q route.ScopeQuery, p document.ScopePage) {
 	}
 	var rows [][]string
 	for _, x := range p.Scopes {
-		rows = append(rows, []string{x.ID, string(x.Verdict), since(s, x.Since), membersText(x), firstReason(x.Reasons)})
+		rows = append(rows, []string{x.ID, string(x.Verdict), since(s, x.Since), x.MembersText(),
+			document.FirstReason(x.Reasons)})
 	}
 	s.Style().Table(s.App.Stdout, []string{"SCOPE", "VERDICT", "SINCE", "MEMBERS", "REASON"}, rows)
 	if p.Cursor != "" {
-		s.Printf("%d scopes in all. Show the next ones: fettle scope list --sort %s --after '%s'\n", p.Total, q.Sort, p.Cursor)
+		s.Printf("%d scopes in all. Show the next ones: fettle scope list --sort %s --after '%s'\n", p.Total, q.Sort,
+			p.Cursor)
 	}
 }

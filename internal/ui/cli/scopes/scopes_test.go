@@ -34,10 +34,10 @@ func TestScopeList(t *testing.T) {
 	}
 	list := func(s *cli.Printer, p document.ScopePage) { showScopes(s, route.ScopeQuery{Sort: "verdict"}, p) }
 	compare(t, shown(list, document.ScopePage{Scopes: all, Total: 9, Cursor: "4 rack/r1"}),
-		"SCOPE           VERDICT  SINCE                MEMBERS   REASON",
-		"cluster/search  failed   2026-11-21 03:21:57  2 of 3    the check formed succeeds on 1 of 2 targets, "+
+		"SCOPE           VERDICT  SINCE                MEMBERS  REASON",
+		"cluster/search  failed   2026-11-21 03:21:57  2 of 3   the check formed succeeds on 1 of 2 targets, "+
 			"2 are required, 1 failed: es2; 1 more",
-		"rack/r1         ready    2026-11-21 04:21:57  1 scopes",
+		"rack/r1         ready    2026-11-21 04:21:57  1 scope",
 		"9 scopes in all. Show the next ones: fettle scope list --sort verdict --after '4 rack/r1'")
 	compare(t, shown(list, document.ScopePage{}), "The repository declares no scopes. See docs/scopes.md")
 	compare(t, shown(list, document.ScopePage{Kinds: []string{"rack"}}),

@@ -3,7 +3,6 @@ package scopes
 import (
 	"fmt"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -40,23 +39,10 @@ func showTaskList(s *cli.Printer, all []document.ScopeTask) {
 
 // taskText returns why a task has its state.
 func taskText(s *cli.Printer, t document.ScopeTask) string {
-	switch {
-	case t.Undeclared:
-		return "no longer declared"
-	case t.Next > 0:
-		return cli.JoinWords(t.Text, "next attempt at", s.Moment(t.Next))
-	case t.Waits != "":
-		return "waits: " + t.Waits
-	case t.Open != nil && t.Open.VerifyOnly:
-		return "the target tests whether it is done"
-	case t.Phase == document.TaskDone && len(t.Attempts) > 0 && t.By == "":
-		if t.Attempts[len(t.Attempts)-1].Outcome == fleet.TaskVerified {
-			return "the condition already held"
-		}
-	case t.By != "":
-		return t.By + ": " + t.Text
+	if t.Next > 0 && !t.Undeclared {
+		return cli.JoinWords(t.Why(), "next attempt at", s.Moment(t.Next))
 	}
-	return t.Text
+	return t.Why()
 }
 
 func since(s *cli.Printer, ns int64) string {

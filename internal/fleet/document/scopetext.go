@@ -1,0 +1,74 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// MembersText returns the number of members of a scope, for operators.
+func (x Scope) MembersText() string {
+	switch len(x.Scopes) {
+	case 0:
+	case 1:
+		return "1 scope"
+	default:
+		return fmt.Sprintf("%d scopes", len(x.Scopes))
+	}
+	return fmt.Sprintf("%d of %d", x.Connected, x.Members)
+}
+
+// FirstReason returns the worst one of several reasons with its targets, and the number of the other ones.
+func FirstReason(all []ScopeReason) string {
+	if len(all) == 0 {
+		return ""
+	}
+	text := all[0].Describe()
+	if n := len(all) - 1; n > 0 {
+		text += fmt.Sprintf("; %d more", n)
+	}
+	return text
+}
+
+// Describe returns a reason with its targets.
+func (r ScopeReason) Describe() string {
+	if len(r.Targets) == 0 {
+		return r.Text
+	}
+	return r.Text + ": " + strings.Join(r.Targets, ", ")
+}
+
+// Describe returns the state of a member, for operators.
+func (s ScopeMemberState) Describe() string {
+	switch s {
+	case ScopeConnected, ScopeOffline:
+		return string(s)
+	case ScopeNotEnrolled:
+		return "not enrolled, does not count"
+	case ScopeSuspect:
+		return "suspect clone, does not count"
+	}
+	return string(s) + ", does not count"
+}
+
+// Why returns why a task has its state, or "". The time of its next attempt is in Next.
+func (t ScopeTask) Why() string {
+	switch {
+	case t.Undeclared:
+		return "no longer declared"
+	case t.Next > 0:
+		return t.Text
+	case t.Waits != "":
+		return "waits: " + t.Waits
+	case t.Open != nil && t.Open.VerifyOnly:
+		return "the target tests whether it is done"
+	case t.By != "":
+		return t.By + ": " + t.Text
+	case t.Phase == TaskDone && len(t.Attempts) > 0:
+		if t.Attempts[len(t.Attempts)-1].Outcome == fleet.TaskVerified {
+			return "the condition already held"
+		}
+	}
+	return t.Text
+}
