@@ -1,6 +1,7 @@
 package step
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -220,6 +221,20 @@ func (c *checker) lockRule(s *Step, tokens []token) {
 				"%q is not a valid name. Use up to 63 letters, digits, _ and -, and begin with a letter.", clip(name))
 		}
 	}
+}
+
+// CheckLocks returns an error for a name of a lock that hubs cannot use, and for more locks than a run can acquire.
+func CheckLocks(names []string) error {
+	for _, name := range names {
+		if !lockForm().MatchString(name) {
+			return fmt.Errorf("%q is not a valid name: it has up to 63 letters, digits, _ and -, and begins with a letter",
+				clip(name))
+		}
+	}
+	if len(names) > MaxLocks {
+		return fmt.Errorf("a run can need up to %d locks, and these are %d", MaxLocks, len(names))
+	}
+	return nil
 }
 
 // fleetRules checks the conditions of a WAIT that concern the fleet.

@@ -46,7 +46,14 @@ func TestRunsInTurn(t *testing.T) {
 	f.atMostTwo()
 	hub := f.hubs[0]
 	locks := func() string { return hub.Exec("fettle", "lock", "list").Stdout }
-	f.await("the slots are free", func() bool { return strings.Contains(locks(), "db: 0 of 2") })
+	free := func() bool { return strings.Contains(locks(), "db: 0 of 2") }
+	f.await("the slots are free", free)
+	ran := f.agents[0].Exec("fettle", "run", "--lock", "db", "--", "sh", "-c", "echo token=$FETTLE_LOCK_DB_TOKEN")
+	token, _ := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(ran.Stdout), "token="))
+	if ran.ExitCode != 0 || token < 4 {
+		t.Errorf("a program under the lock ends with %d, and prints %q and %q", ran.ExitCode, ran.Stdout, ran.Stderr)
+	}
+	f.await("the slot of the program is free", free)
 	f.module = strings.ReplaceAll(slow, "SECONDS", "300")
 	f.commit("two")
 	f.await("a host waits for a slot", func() bool { return strings.Contains(locks(), "waits for a slot") })

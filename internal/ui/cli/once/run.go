@@ -41,8 +41,8 @@ the target records it with the end of the output (fettle log, fettle show c12).
 If an apply is running, fettle run does not wait and exits with 4. With
 --read-only, you assert that the program changes nothing: it may run during an
 apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.
-An action with a lock waits for a slot on each target; --without-locks skips the
-lock.`,
+With --lock, the program waits for a slot of the lock on each target, as an
+action with a lock does; --without-locks skips the locks of an action.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
 
@@ -50,6 +50,8 @@ lock.`,
 
   fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
   fettle run -t 'web*' --dry-run -- systemctl restart nginx
+
+  fettle run -t 'db*' --lock db-migrate -- /usr/local/bin/migrate
 
   fettle run -t web1 --list
   fettle run -t 'web*' drain seconds=60
@@ -81,6 +83,9 @@ func runProgram(s *cli.Session, c *cobra.Command, f RunningFlags, a []string) er
 	}
 	if err := cli.AllowOnly(c, "-- PROGRAM", cli.ChangeFlags()); err != nil {
 		return err
+	}
+	if len(f.locks) > 0 && s.WithoutLocks {
+		return cli.Refuse("Remove one of the two flags", "cannot use --lock with --without-locks")
 	}
 	cmd, err := f.Command(a)
 	if err != nil {

@@ -16,9 +16,9 @@ func runNamed(ctx context.Context, s *cli.Session, f RunningFlags, words []strin
 	if err != nil {
 		return err
 	}
-	if len(f.env) > 0 || f.Dir != "" || f.User != "" || f.Shell || f.ReadOnly {
+	if len(f.env) > 0 || f.Dir != "" || f.User != "" || f.Shell || f.ReadOnly || len(f.locks) > 0 {
 		return cli.Refuse("Omit them: the action defines them",
-			"cannot use --env, --dir, --user, --shell or --read-only with an action")
+			"cannot use --env, --dir, --user, --shell, --read-only or --lock with an action")
 	}
 	if b := builtin.ActionOf(name); b != nil {
 		cmd, err := builtinCall(*b, params, f)
