@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/history"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/leader"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
@@ -93,6 +94,10 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 			return c.view.ByID(ctx, c.now())
 		}})
 	p.scopes = newScopes(c)
+	c.assignments.Lost = func(id fleet.TargetID, issued time.Time) {
+		c.retryQueue.Add(c.context(), limits.RetryTask{Key: "lost/" + string(id),
+			Do: func(ctx context.Context) error { return scopes.NoteLoss(ctx, &c.records, c.events, id, issued) }})
+	}
 	p.leader = newLeader(c, p)
 	p.binaries = newBinaries(c)
 	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,

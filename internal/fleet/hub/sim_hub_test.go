@@ -50,9 +50,10 @@ type sim struct {
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
-	failing  atomic.Bool       // tasks of scopes fail
-	tasks    map[string]uint64 // the newest fence of each task, by its name and content
-	lost     uint64            // time in ms at which the hubs lost data, and with it attempts of tasks
+	failing  atomic.Bool             // tasks of scopes fail
+	tasks    map[string]uint64       // the newest fence of each task, by its name and content
+	lost     uint64                  // time in ms at which the hubs lost data, and with it attempts of tasks
+	provers  map[fleet.TargetID]bool // targets with assignments that the hubs lost
 }
 
 // simHub is a place for a hub, which may run or not.
@@ -321,26 +322,6 @@ func (s *sim) backup() *shelf {
 		out.acked[k] = v
 	}
 	return out
-}
-
-// restore stops all hubs, replaces their store, and starts the hubs that were running.
-func (s *sim) restore(k *shelf) {
-	var ran []*simHub
-	for _, h := range s.hubs {
-		if h.stop != nil {
-			ran = append(ran, h)
-			h.stop()
-		}
-	}
-	s.mu.Lock()
-	s.kept, s.lost = k, uint64(time.Now().UnixMilli())
-	if s.judge != nil {
-		s.judge.orders = map[string]fleetOrder{}
-	}
-	s.mu.Unlock()
-	for _, h := range ran {
-		h.start()
-	}
 }
 
 // enrol creates an agent with a token of a running hub.

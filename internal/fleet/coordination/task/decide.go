@@ -29,8 +29,8 @@ type Event struct {
 	Kind        EventKind
 	Scope, Task string     // of Define
 	Definition  Definition // of Define
-	// Restored is the time at which the fleet was restored from a backup, of Define; 0 means never. Missing means that
-	// a state without instances may be lost since then.
+	// Restored is the newest time at which the fleet was restored from a backup, or at which a loss of data was detected,
+	// of Define; 0 means never. Missing means that an instance of this content may be lost since then.
 	Restored     int64
 	Missing      bool
 	Target, Name string        // of Begin
@@ -171,23 +171,28 @@ func (d *decision) define(e Event) {
 			d.decideUnknown(d.instance(want.Digest), nil, is.Text)
 		}
 	}
-	if e.Restored > d.Restored {
+	switch {
+	case e.Restored > d.Restored:
 		d.Restored = e.Restored
 		d.restore()
+	case i < 0 && e.Missing && e.Restored > 0:
+		d.lost(d.instance(want.Digest), nil, missing)
 	}
 }
 
-// restore makes all undecided instances unknown, because attempts after the backup are missing.
+// missing is the reason of instances that are unknown after a loss of data.
+const missing = "the hubs lost data or were restored from a backup, so an attempt can be missing"
+
+// restore makes all undecided instances unknown, because attempts can be missing.
 func (d *decision) restore() {
-	const text = "the fleet was restored from a backup, so an attempt can be missing"
 	for i := range d.Instances {
 		is := &d.Instances[i]
 		if is.Phase == Waiting && (d.Open == nil || d.Open.Digest != is.Digest) {
-			d.lost(is, nil, text)
+			d.lost(is, nil, missing)
 		}
 	}
 	if d.Open != nil {
-		d.finish("", text)
+		d.finish("", missing)
 	}
 }
 

@@ -30,9 +30,8 @@
 //   - Undeclared: nothing begins. An open attempt is awaited.
 //   - Decisions of users: Retry begins again from a failed, unknown or done instance. Resolve makes a failed or
 //     unknown instance done or failed. Both are refused while an attempt is open.
-//   - Hubs that lost their data, or got an older copy without fettle hub restore: a task can be done again.
-//   - A fleet that was restored from a backup: attempts after the backup are missing. So instances that are not done
-//     or failed are unknown.
+//   - A fleet that was restored from a backup, and hubs that lost data: attempts can be missing. So instances that are
+//     not done or failed are unknown. Before the loss is detected, a task can be done again.
 //   - Repetition: an event that was applied already changes nothing.
 //   - Clocks: a clock that jumps forward makes attempts unknown early, and their late results count. The deadline has
 //     a reserve of a minute for clocks of hubs that differ.

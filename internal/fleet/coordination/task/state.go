@@ -102,7 +102,7 @@ type State struct {
 	Open      *Attempt   `json:"open,omitempty"`
 	Instances []Instance `json:"instances"`          // the declared one is the last
 	Attempts  []Attempt  `json:"attempts,omitempty"` // that have ended, the newest last
-	// Restored is the time of the newest restoration of the fleet that the state knows.
+	// Restored is the time of the newest restoration or loss that the state knows.
 	Restored int64 `json:"restored,omitempty"`
 }
 

@@ -29,6 +29,7 @@ func (s *Store) Adopt(ctx context.Context, id fleet.TargetID, envelope []byte) e
 		}
 	}
 	for {
+		unreadable := false
 		e, err := s.Records.Assignments.Newest(ctx, string(id))
 		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
 			return err
@@ -37,11 +38,18 @@ func (s *Store) Adopt(ctx context.Context, id fleet.TargetID, envelope []byte) e
 			// An entry that cannot be read is replaced.
 			had, err := s.Records.Assignments.Read(e)
 			if err == nil && g.Assignment.Newer(had.Assignment) <= 0 {
+				if s.provesLoss(g.Have(), had) {
+					s.lost(g.Assignment)
+				}
 				return nil
 			}
-			g.Fence = had.Fence
+			unreadable = err != nil
+			g.Fence, g.Before = had.Fence, had.Then(g.Assignment)
 		}
 		err = s.Records.Assignments.Put(ctx, string(id), g, e.Rev)
+		if err == nil && !unreadable {
+			s.lost(g.Assignment)
+		}
 		if !errors.Is(err, fleet.ErrConflict) {
 			return err
 		}

@@ -43,6 +43,9 @@ func (s *Store) Parse(b []byte) (records.Assignment, error) {
 		r.Signatures[i].KeyID = fleet.Intern(r.Signatures[i].KeyID)
 	}
 	g := records.Assignment{Fence: r.Fence, Signatures: r.Signatures, Common: common, Foreign: s.contents.one(r.Foreign)}
+	if r.Before != nil {
+		g.Before = *r.Before
+	}
 	if common != nil {
 		g.Assignment, err = common.Parse(r.Payload)
 	} else {

@@ -38,7 +38,8 @@ type Server struct{ ServerConfig }
 // NewServer returns a server of the assignments in a table.
 func NewServer(c ServerConfig) *Server { return &Server{c} }
 
-// OnAssignment returns the assignment of an agent if the agent has an older one, otherwise nil.
+// OnAssignment returns the assignment of an agent if the agent has an older one, otherwise nil. An agent that can prove
+// that the store lost data first shows the assignment that it has, and gets the other one then.
 func (s *Server) OnAssignment(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	var have fleet.Have
 	if err := json.Unmarshal(body, &have); err != nil {
@@ -47,8 +48,9 @@ func (s *Server) OnAssignment(ctx context.Context, from fleet.TargetID, body []b
 	s.View.RecordContact(from, s.Now())
 	g, _, ok := s.Records.Assignments.Get(string(from))
 	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
-	if mayBeBehind(have, g.Assignment) {
+	if s.maybeLost(have, g) {
 		s.adopt(from)
+		return nil, nil
 	}
 	if !ok || g.Assignment.Newer(was) <= 0 || s.IsCloned(from) {
 		return nil, nil
@@ -56,9 +58,11 @@ func (s *Server) OnAssignment(ctx context.Context, from fleet.TargetID, body []b
 	return g.Envelope()
 }
 
-// mayBeBehind reports whether an agent claims a newer assignment than this hub has.
-func mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
-	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
+// maybeLost reports whether an agent claims an assignment that this store should have and does not have.
+func (s *Server) maybeLost(have fleet.Have, g records.Assignment) bool {
+	epoch, _, _ := s.Records.Epochs.Get(records.EpochKey)
+	return g.Assignment.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0 ||
+		ProvesLoss(have, g, epoch)
 }
 
 // adopt asks an agent for its signed assignment and stores it. An unsigned claim is not enough: the agent could choose
@@ -76,6 +80,7 @@ func (s *Server) adopt(id fleet.TargetID) {
 
 func (s *Server) adoptShown(ctx context.Context, id fleet.TargetID) error {
 	envelope, err := s.Exchange.Ask(ctx, id, fleet.MessageShow, nil)
+	defer s.pushNewest(id)
 	if err != nil || len(envelope) == 0 {
 		return err
 	}
@@ -84,6 +89,13 @@ func (s *Server) adoptShown(ctx context.Context, id fleet.TargetID) error {
 		return nil
 	}
 	return err
+}
+
+// pushNewest sends a target its assignment. The target ignores an older one.
+func (s *Server) pushNewest(id fleet.TargetID) {
+	if g, _, ok := s.Records.Assignments.Get(string(id)); ok {
+		s.Push(g)
+	}
 }
 
 // OnBeat records the contact and the clock of an agent, and sends a newer assignment if there is
@@ -96,8 +108,9 @@ func (s *Server) OnBeat(ctx context.Context, from fleet.TargetID, body []byte) (
 	s.View.RecordContact(from, s.Now())
 	s.OnClock(ctx, from, time.Unix(0, b.Clock))
 	g, _, ok := s.Records.Assignments.Get(string(from))
-	if mayBeBehind(b.Have, g.Assignment) {
+	if s.maybeLost(b.Have, g) {
 		s.adopt(from) // the store was restored while the agent was connected
+		return nil, nil
 	}
 	if ok && g.Assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
 		s.Push(g) // the assignment is newer than the last request, or the agent rejected an earlier push

@@ -13,6 +13,7 @@ package assignments
 import (
 	"context"
 	"crypto/ed25519"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -25,6 +26,8 @@ type Config struct {
 	Keys       func() (fleet.Keys, error)
 	SigningKey func() ed25519.PrivateKey
 	Context    func() context.Context // ends with the hub
+	// Lost is called when a target proves that the store lost its assignment of a time. It may be nil.
+	Lost func(id fleet.TargetID, issued time.Time)
 }
 
 // Store reads and writes assignments. It is safe for concurrent use. Its caches have their own locks.

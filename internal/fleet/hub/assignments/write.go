@@ -2,6 +2,7 @@ package assignments
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,7 @@ func (s *Store) sign(fence uint64, a fleet.Assignment, c *records.Common) (recor
 	signature.KeyID = fleet.Intern(signature.KeyID)
 	g.Signatures = []fleet.Signature{signature}
 	had, rev, _ := s.Records.Assignments.Get(string(a.Target))
-	g.Foreign = had.Foreign
+	g.Foreign, g.Before = had.Foreign, had.Then(a)
 	packed, err := s.packer.PackText(g, text)
 	return records.Draft[records.Assignment]{Key: string(a.Target), Value: g, Text: packed, Rev: rev}, err
 }
@@ -101,7 +102,29 @@ func (s *Store) write(ctx context.Context, d records.Draft[records.Assignment]) 
 			return fmt.Errorf("cannot write the assignment of %s: %w", d.Value.Assignment.Name, ErrShown)
 		}
 		d.Rev = e.Rev
+		if d.Value.Before, err = beforeOf(there, d.Value.Assignment); err != nil {
+			return err
+		}
+		if d.Text, err = s.packer.PackText(d.Value, d.Value.Signed()); err != nil {
+			return err
+		}
 	}
+}
+
+// beforeOf returns the field Before of the record that replaces a stored one. The stored one can be missing.
+func beforeOf(there records.StoredAssignment, next fleet.Assignment) (fleet.Have, error) {
+	var number fleet.Have
+	if there.Payload == nil {
+		return number, nil
+	}
+	if err := json.Unmarshal(there.Payload, &number); err != nil {
+		return number, fmt.Errorf("cannot read the number of an assignment of the store: %w", err)
+	}
+	g := records.Assignment{Assignment: fleet.Assignment{Epoch: number.Epoch, Generation: number.Generation}}
+	if there.Before != nil {
+		g.Before = *there.Before
+	}
+	return g.Then(next), nil
 }
 
 // wasShown reports whether the store has an assignment that a target showed, and that the mirror did not have. The

@@ -89,7 +89,7 @@ type Coordination struct {
 	// Waits returns the barriers and signals of a tree.
 	Waits        func(repo.Tree) (query.Coordination, diag.List)
 	DeclareWaits func(query.Coordination)
-	// DeclareScopes also gets the commit.
+	// DeclareScopes also gets the revision.
 	Scopes        func(repo.Tree) (query.Scopes, diag.List)
-	DeclareScopes func(commit string, all query.Scopes)
+	DeclareScopes func(at fleet.Revision, all query.Scopes)
 }

@@ -72,8 +72,8 @@ func (l *Leader) epoch(ctx context.Context) (uint64, error) {
 	for {
 		was, rev, _ := l.Records.Epochs.Get(records.EpochKey)
 		now := l.Now().Unix()
-		r := records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now, Why: l.Hub + " leads",
-			Restored: was.Restored}
+		r := was.Next(records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now, Why: l.Hub + " leads",
+			Restored: was.Restored})
 		err := l.Records.Epochs.Put(ctx, records.EpochKey, r, rev)
 		if err == nil {
 			return r.Number, nil

@@ -107,7 +107,7 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	if head, ok := in.Revisions[in.Refs[in.Branch].Commit]; ok && head.Error == "" {
 		t.DeclareLocks(head.Locks)
 		t.DeclareWaits(head.Waits)
-		t.DeclareScopes(in.Refs[in.Branch].Commit, head.Scopes)
+		t.DeclareScopes(head.Revision, head.Scopes)
 	}
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {

@@ -19,8 +19,8 @@ func (t *term) begin(ctx context.Context, epoch uint64) error {
 	if epoch <= was.Number {
 		return fmt.Errorf("cannot begin the epoch %d after %d", epoch, was.Number)
 	}
-	r := records.Epoch{Number: epoch, Begun: t.Now().Unix(), Restored: t.Now().Unix(),
-		Why: "agents have newer assignments than the store: it was lost, or restored from a backup"}
+	r := was.Next(records.Epoch{Number: epoch, Begun: t.Now().Unix(), Restored: t.Now().Unix(),
+		Why: "agents have newer assignments than the store: it was lost, or restored from a backup"})
 	if err := t.Records.Epochs.Put(ctx, records.EpochKey, r, rev); err != nil {
 		return err
 	}

@@ -32,6 +32,21 @@ type Assignment struct {
 	// of rollouts does not know how the target got this content. The target can have other content by now, and return to
 	// this content. Targets with equal lists share them.
 	Foreign []Content
+	// Before is the number of the last assignment of the target in an earlier epoch; zero if it is not known.
+	Before fleet.Have
+}
+
+// Have returns the number of the assignment.
+func (g Assignment) Have() fleet.Have {
+	return fleet.Have{Epoch: g.Assignment.Epoch, Generation: g.Assignment.Generation}
+}
+
+// Then returns the field Before of the record that replaces g.
+func (g Assignment) Then(next fleet.Assignment) fleet.Have {
+	if g.Assignment.Epoch < next.Epoch {
+		return g.Have()
+	}
+	return g.Before
 }
 
 // StoredAssignment is the stored form of an [Assignment]: compressed JSON. It contains the
@@ -42,6 +57,7 @@ type StoredAssignment struct {
 	// Common is the digest of the shared modules, or "" if the payload is complete.
 	Common     string            `json:"common,omitempty"`
 	Foreign    []Content         `json:"foreign,omitempty"`
+	Before     *fleet.Have       `json:"before,omitempty"`
 	Payload    json.RawMessage   `json:"payload"`
 	Signatures []fleet.Signature `json:"signatures"`
 }
@@ -104,6 +120,9 @@ func (p *Packer) PackText(g Assignment, signed []byte) ([]byte, error) {
 			return nil, err
 		}
 		more += fmt.Sprintf(`"foreign":%s,`, foreign)
+	}
+	if g.Before.Epoch > 0 {
+		more += fmt.Sprintf(`"before":{"epoch":%d,"generation":%d},`, g.Before.Epoch, g.Before.Generation)
 	}
 	// The payload is already JSON. json.Marshal would parse all of it again.
 	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.Fence, more, signed, signatures)

@@ -1,5 +1,7 @@
 package records
 
+import "slices"
+
 // Epoch is the current epoch of a fleet. The epoch only increases.
 type Epoch struct {
 	Number uint64 `json:"epoch"`
@@ -7,6 +9,31 @@ type Epoch struct {
 	Why    string `json:"why"`
 	// Restored is the time at which the store was last replaced by an older copy, in seconds since 1970; 0: never.
 	Restored int64 `json:"restored,omitempty"`
+	// Listed means that Earlier has all epochs of this store between Unlisted and Number. Earlier versions of fettle did
+	// not list them. Unlisted is 0 in a store that was empty.
+	Listed   bool     `json:"listed,omitempty"`
+	Earlier  []uint64 `json:"earlier,omitempty"` // ascending
+	Unlisted uint64   `json:"unlisted,omitempty"`
+}
+
+// maxEpochs limits the list of earlier epochs.
+const maxEpochs = 100
+
+// Next returns the epoch after e with the list of earlier epochs. next has the other fields.
+func (e Epoch) Next(next Epoch) Epoch {
+	next.Listed, next.Earlier, next.Unlisted = true, nil, e.Number
+	if e.Listed {
+		next.Earlier, next.Unlisted = append(slices.Clone(e.Earlier), e.Number), e.Unlisted
+	}
+	if n := len(next.Earlier) - maxEpochs; n > 0 {
+		next.Unlisted, next.Earlier = next.Earlier[n-1], next.Earlier[n:]
+	}
+	return next
+}
+
+// MayHaveBegun reports whether an epoch can have begun in this store. It is correct for an outdated copy of e too.
+func (e Epoch) MayHaveBegun(number uint64) bool {
+	return !e.Listed || number <= e.Unlisted || number >= e.Number || slices.Contains(e.Earlier, number)
 }
 
 // The settings contain a record of each hub of the fleet under MemberPrefix. After a restore

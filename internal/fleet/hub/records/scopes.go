@@ -40,8 +40,12 @@ type Restoration struct {
 	At int64 `json:"at"` // ms since 1970
 }
 
-// RestorationKey is the key of the only Restoration.
-const RestorationKey = "tasks"
+// RestorationKey is the key of the only Restoration of this kind. LossKey is the key of the newest time at which a
+// target proved that the store lost data.
+const (
+	RestorationKey = "tasks"
+	LossKey        = "loss"
+)
 
 // ParseScope decodes a scope. An unknown format is an error.
 func ParseScope(b []byte) (Formatted[Scope], error) { return parseFormatted[Scope](b, ScopeFormat) }

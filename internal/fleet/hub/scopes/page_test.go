@@ -69,7 +69,7 @@ func TestSelection(t *testing.T) {
 func TestWithinUnknownScope(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("d1"))
+	h.Declare(revision("c"), db("d1"))
 	s.tidy(h)
 	p, err := Service{Of: h}.page(t.Context(), route.ScopeQuery{Within: "cluster/db"})
 	if err != nil || len(p.Scopes) != 1 {

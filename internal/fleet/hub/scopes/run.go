@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/lang/query"
@@ -19,6 +20,8 @@ const (
 	EvaluateAfter = time.Second
 	// KeepRemoved is the time for which scopes and tasks are kept after they were removed from the repository.
 	KeepRemoved = 30 * 24 * time.Hour
+	// commitsAhead is the time by which the clocks of authors can be ahead.
+	commitsAhead = 5 * time.Minute
 )
 
 // Run stores the declared scopes and their verdicts, and begins attempts of tasks, until ctx ends. Only the leading hub
@@ -45,11 +48,11 @@ func (s *Scopes) Run(ctx context.Context) error {
 // tidy makes the stored scopes equal to the declared ones, reads results of tasks, evaluates, and begins attempts.
 // Nothing begins unless the declaration of the newest commit is stored completely.
 func (s *Scopes) tidy(ctx context.Context) error {
-	commit, all, known := s.declaration()
+	at, all, known := s.declaration()
 	if !known {
 		return nil
 	}
-	err := errors.Join(s.define(ctx, all), s.removeOthers(ctx, all))
+	err := errors.Join(s.define(ctx, at, all), s.removeOthers(ctx, all))
 	if err != nil {
 		return errors.Join(err, s.answers(ctx))
 	}
@@ -63,17 +66,19 @@ func (s *Scopes) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.storeVerdicts(ctx, e), s.begin(ctx, commit, e))
+	return errors.Join(s.storeVerdicts(ctx, e), s.begin(ctx, at.Commit, e))
 }
 
-// define stores the declared scopes and tasks, unless they are stored already.
-func (s *Scopes) define(ctx context.Context, all query.Scopes) error {
+// define stores the declared scopes and tasks, unless they are stored already. After a loss of data, tasks of a commit
+// from before it can be missing.
+func (s *Scopes) define(ctx context.Context, at fleet.Revision, all query.Scopes) error {
 	kinds := map[string]query.ScopeKind{}
 	for _, k := range all.Kinds {
 		kinds[k.Name] = k
 	}
 	known, rev, _ := s.Records.Restorations.Get(records.RestorationKey)
-	missing := s.restored() > known.At
+	first := s.restored() > known.At
+	missing := first || s.restored() > 0 && at.Time > 0 && at.Time*1000 <= s.restored()+commitsAhead.Milliseconds()
 	var errs []error
 	for _, declared := range all.Scopes {
 		errs = append(errs, s.defineScope(ctx, kinds[declared.Kind], declared))
@@ -82,7 +87,7 @@ func (s *Scopes) define(ctx context.Context, all query.Scopes) error {
 		}
 	}
 	err := errors.Join(errs...)
-	if err == nil && missing {
+	if err == nil && first {
 		err = s.Records.Restorations.Put(ctx, records.RestorationKey, records.Restoration{At: s.restored()}, rev)
 	}
 	return err

@@ -1,7 +1,7 @@
 // Package scopes evaluates the scopes of a fleet, such as clusters, and lets targets do the tasks of scopes.
 //
 //	s := scopes.New(scopes.Config{Now: time.Now, Records: table, Events: recorder, Observe: observe, Checks: checks, …})
-//	s.Declare(commit, declared) // on the leading hub, after each commit
+//	s.Declare(revision, declared) // on the leading hub, after each commit
 //	err := s.Run(ctx)           // on the leading hub
 //
 // Each hub evaluates verdicts for its users. Only the leading hub stores verdicts, and begins attempts of tasks. It
@@ -48,17 +48,17 @@ func New(c Config) *Scopes {
 
 // declared are the scopes of the newest commit that the leading hub read. The mutex protects the fields above it.
 type declared struct {
-	commit string
-	all    query.Scopes
-	known  bool // a commit was read
-	mu     sync.Mutex
-	wake   chan struct{} // has a value after Declare and Poke
+	at    fleet.Revision
+	all   query.Scopes
+	known bool // a commit was read
+	mu    sync.Mutex
+	wake  chan struct{} // has a value after Declare and Poke
 }
 
-// Declare sets the scopes that the repository declares at a commit. Run stores them.
-func (s *Scopes) Declare(commit string, all query.Scopes) {
+// Declare sets the scopes that the repository declares at a revision. Run stores them.
+func (s *Scopes) Declare(at fleet.Revision, all query.Scopes) {
 	s.declared.mu.Lock()
-	s.declared.commit, s.declared.all, s.declared.known = commit, all.WithoutInputs(), true
+	s.declared.at, s.declared.all, s.declared.known = at, all.WithoutInputs(), true
 	s.declared.mu.Unlock()
 	s.Poke()
 }
@@ -78,17 +78,27 @@ func (s *Scopes) OnJob(r records.Job) {
 	}
 }
 
-func (s *Scopes) declaration() (commit string, all query.Scopes, known bool) {
+func (s *Scopes) declaration() (at fleet.Revision, all query.Scopes, known bool) {
 	s.declared.mu.Lock()
 	defer s.declared.mu.Unlock()
-	return s.declared.commit, s.declared.all, s.declared.known
+	return s.declared.at, s.declared.all, s.declared.known
 }
 
-// restored returns the time at which the fleet was restored, in ms since 1970; 0: never.
+// restored returns the newest time at which the fleet was restored, or a target proved that the hubs lost data, in ms
+// since 1970; 0: never.
 func (s *Scopes) restored() int64 {
 	e, _, _ := s.Records.Epochs.Get(records.EpochKey)
-	return e.Restored * 1000
+	lost, _, _ := s.Records.Restorations.Get(records.LossKey)
+	return max(e.Restored*1000, lost.At)
 }
+
+// settleFor is the time after the start of a hub in which agents connect again. No task begins, and verdicts that
+// depend on targets that are not connected do not change.
+const settleFor = 2 * time.Minute
+
+// settles reports whether agents still connect again after the start of this hub. One of them can prove that the hubs
+// lost data.
+func (s *Scopes) settles() bool { return s.Now().Sub(s.began) < settleFor }
 
 // evaluation is the state of all scopes at a time. It is not modified after its creation.
 type evaluation struct {

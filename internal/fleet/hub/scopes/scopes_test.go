@@ -29,7 +29,7 @@ func TestVerdictIsStored(t *testing.T) {
 	}
 	declared := db("a")
 	declared.Scopes[0].Tasks = nil
-	h.Declare("c", declared)
+	h.Declare(revision("c"), declared)
 	s.tidy(h)
 	if v := s.verdict(h); v != scope.Ready {
 		t.Errorf("the verdict is %s", v)
@@ -47,7 +47,7 @@ func TestVerdictIsStored(t *testing.T) {
 	if len(a) != 1 || a[0].Kind != assign.ScopeFailed || !strings.Contains(a[0].Text, "fettle scope show cluster/db") {
 		t.Errorf("the alarms are %+v", a)
 	}
-	h.Declare("d", query.Scopes{})
+	h.Declare(revision("d"), query.Scopes{})
 	s.tidy(h)
 	if len(Alarms(h.Records)) != 0 {
 		t.Error("a scope that is not declared raises an alarm")
@@ -68,7 +68,7 @@ func TestVerdictIsStored(t *testing.T) {
 func TestHubThatStarts(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	was := s.verdict(h)
 	h.began = s.now
@@ -98,7 +98,7 @@ func TestFailureAfterStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			h := s.hub()
-			h.Declare("c", db("a"))
+			h.Declare(revision("c"), db("a"))
 			s.tidy(h)
 			h.began = s.now
 			s.set(2, func(d *document.Target) { d.Connected = false })
@@ -123,7 +123,7 @@ func TestFailureAfterStart(t *testing.T) {
 func TestFailedBeforeStart(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.result(1, fleet.CheckFailed)
 	s.tidy(h)
 	h.began = s.now
@@ -145,7 +145,7 @@ func TestTaskIsDoneOnce(t *testing.T) {
 	s := newSite(t)
 	hubs := []*Scopes{s.hub(), s.hub(), s.hub()}
 	for _, h := range hubs {
-		h.Declare("c", db("a"))
+		h.Declare(revision("c"), db("a"))
 	}
 	s.tidy(hubs[0])
 	s.wantPhase(hubs[0], task.Claimed)
@@ -205,12 +205,12 @@ func TestNothingBegins(t *testing.T) {
 				s.Fatal(err)
 			}
 		},
-		"undeclared": func(s *site, h *Scopes) { h.Declare("d", query.Scopes{}) },
+		"undeclared": func(s *site, h *Scopes) { h.Declare(revision("d"), query.Scopes{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			h := s.hub()
-			h.Declare("c", db("a"))
+			h.Declare(revision("c"), db("a"))
 			change(s, h)
 			s.tidy(h)
 			s.tidy(h)
@@ -225,7 +225,7 @@ func TestNothingBegins(t *testing.T) {
 func TestRefusedElsewhere(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	r := s.job(h)
 	s.answers(h, r.ID, fleet.JobAnswer{ID: r.ID, Task: fleet.TaskRefused, Error: "another content"})
@@ -242,7 +242,7 @@ func TestRefusedElsewhere(t *testing.T) {
 func TestLostTarget(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	r := s.job(h)
 	s.now = s.now.Add(beginWithin + 10*time.Minute + task.Reserve)
@@ -259,7 +259,7 @@ func TestLostTarget(t *testing.T) {
 	s.wantPhase(h, task.Unknown)
 	s = newSite(t)
 	h = s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	r = s.job(h)
 	s.now = s.now.Add(time.Hour)
@@ -273,7 +273,7 @@ func TestLostTarget(t *testing.T) {
 func TestUnansweredWrite(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.result(0, fleet.CheckFailed)
 	s.tidy(h)
 	_, a, err := h.decide(t.Context(), "cluster/db/load", task.Event{Kind: task.Begin, Target: string(bustest.ID(2)),
@@ -295,12 +295,12 @@ func TestRestoredFleet(t *testing.T) {
 	if err := h.Records.Epochs.Put(t.Context(), records.EpochKey, epoch, 0); err != nil {
 		t.Fatal(err)
 	}
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	s.wantPhase(h, task.Unknown)
 	more := db("a")
 	more.Scopes[0].Tasks = append(more.Scopes[0].Tasks, query.ScopeTask{Name: "later", Digest: "x", Timeout: 1})
-	h.Declare("d", more)
+	h.Declare(revision("d"), more)
 	s.tidy(h)
 	f, _, _ := h.Records.Tasks.Get("cluster/db/later")
 	if p := f.State.Phase(); p != task.Claimed {
@@ -312,12 +312,12 @@ func TestRestoredFleet(t *testing.T) {
 func TestRemovedTask(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	r := s.job(h)
 	without := db("a")
 	without.Scopes[0].Tasks = nil
-	h.Declare("d", without)
+	h.Declare(revision("d"), without)
 	s.now = s.now.Add(KeepRemoved)
 	s.answers(h, r.ID, fleet.JobAnswer{ID: r.ID, Task: fleet.TaskDone})
 	s.tidy(h)
@@ -333,7 +333,7 @@ func TestRemovedTask(t *testing.T) {
 func TestSimilarScope(t *testing.T) {
 	s := newSite(t)
 	h := s.hub()
-	h.Declare("c", db("a"))
+	h.Declare(revision("c"), db("a"))
 	s.tidy(h)
 	for id, want := range map[route.ScopeID]string{
 		{Kind: "cluster", Scope: "dp"}:    "Did you mean cluster/db? List the scopes: fettle scope list",

@@ -224,6 +224,8 @@ func (s Service) waits(x records.Scope, t task.State, after string, e *evaluatio
 		return "the fleet is frozen: " + frozen
 	case !able:
 		return "no member is connected and ready"
+	case s.Of.settles():
+		return "hubs wait 2 minutes after a start until targets are connected again"
 	}
 	return ""
 }

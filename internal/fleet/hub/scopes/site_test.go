@@ -102,6 +102,9 @@ func (s *site) tidy(h *Scopes) {
 	}
 }
 
+// revision returns a revision of an unknown time.
+func revision(commit string) fleet.Revision { return fleet.Revision{Commit: commit} }
+
 // db returns the cluster db with a check and the task load.
 func db(digest string) query.Scopes {
 	return query.Scopes{Kinds: []query.ScopeKind{{Name: "cluster", Overlap: true, Empty: "empty"}}, Scopes: []query.Scope{{

@@ -127,7 +127,7 @@ func (s *Scopes) createJob(ctx context.Context, st task.State, a task.Attempt) e
 
 // begin begins attempts of the tasks that are due.
 func (s *Scopes) begin(ctx context.Context, commit string, e *evaluation) error {
-	if _, frozen := s.frozen(); frozen {
+	if _, frozen := s.frozen(); frozen || s.settles() {
 		return nil
 	}
 	var errs []error

@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// settleFor is the time after the start of a hub within which a verdict that depends on targets that are not connected
-	// does not change: agents connect again.
-	settleFor = 2 * time.Minute
 	// maxReasons limits the reasons of a stored verdict, and reasonsEvery the time between two writes of other reasons.
 	maxReasons   = 10
 	reasonsEvery = time.Minute
@@ -25,7 +22,7 @@ const (
 func (s *Scopes) storeVerdicts(ctx context.Context, e *evaluation) error {
 	var errs []error
 	results := e.results
-	if s.Now().Sub(s.began) < settleFor {
+	if s.settles() {
 		results = s.settling(e)
 	}
 	s.Records.Scopes.Each(func(id string, f records.Formatted[records.Scope], rev uint64) {
