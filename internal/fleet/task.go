@@ -1,5 +1,9 @@
 package fleet
 
+// UnsupportedJob begins the error of an agent that does not know the kind of a job. Agents without tasks send it as the
+// answer to a JobTask, and hubs compare it, so it must not change.
+const UnsupportedJob = "cannot execute a job of the type "
+
 // JobTask is a kind of job: one attempt of a task of a scope. Job.Task is the attempt.
 const JobTask = "task"
 

@@ -189,6 +189,6 @@ func tester(name, scope string, c query.ScopeCheck, targets map[string]Target) T
 			return out
 		}
 	}
-	out.Text = "the target did not report a result yet"
+	out.Text = "the target did not report a result yet, or its agent is older and tests no checks"
 	return out
 }

@@ -55,7 +55,7 @@ func (m *jobs) planJob(d fleet.Job) error {
 		m.cancelJob(d.Arg)
 	default:
 		return fmt.Errorf(
-			"cannot execute a job of the type %.40q: this agent supports %s, %s, %s, "+
+			fleet.UnsupportedJob+"%.40q: this agent supports %s, %s, %s, "+
 				"%s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobTask,
 			fleet.JobForgetCertificate)
 	}

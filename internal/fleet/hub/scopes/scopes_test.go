@@ -238,6 +238,27 @@ func TestRefusedElsewhere(t *testing.T) {
 	}
 }
 
+// TestOlderAgent: an agent that does not know tasks refuses them, and another member does the task.
+func TestOlderAgent(t *testing.T) {
+	s := newSite(t)
+	h := s.hub()
+	h.Declare(revision("c"), db("a"))
+	s.tidy(h)
+	r := s.job(h)
+	s.answers(h, r.ID, fleet.JobAnswer{ID: r.ID,
+		Error: `cannot execute a job of the type "task": this agent supports run`})
+	s.tidy(h)
+	s.wantPhase(h, task.Waiting)
+	if text := s.state(h).Instance().Text; text != "its agent is older and does no tasks" {
+		t.Errorf("the reason is %q", text)
+	}
+	s.now = s.now.Add(task.FirstPause)
+	s.tidy(h)
+	if r := s.job(h); r.Pending[0] != bustest.ID(1) {
+		t.Errorf("the next attempt is on %s", r.Pending[0])
+	}
+}
+
 // TestLostTarget: without a result, a user must decide, and a late result counts.
 func TestLostTarget(t *testing.T) {
 	s := newSite(t)

@@ -104,6 +104,8 @@ func (s *Scopes) answer(ctx context.Context, key string, st task.State, a task.A
 		e.Kind = task.Accept
 	case is.Interrupted:
 		e.Outcome, e.Text = "", cmp.Or(is.Error, "the agent stopped during the attempt")
+	case strings.HasPrefix(is.Error, fleet.UnsupportedJob):
+		e.Outcome, e.Text = fleet.TaskRefused, "its agent is older and does no tasks"
 	}
 	if a.Ended > 0 && (e.Kind == task.Accept || e.Outcome == "") {
 		return nil // the state has this loss
