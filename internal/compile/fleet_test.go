@@ -206,6 +206,7 @@ func (g *fleetWorld) value() string {
 	return g.pick("value", `"fixed"`, `"fixed"`, `var.shared`, `var.shared`, `var.own`, `target.name`, `local.own`,
 		`local.shared`, `target.labels.env`,
 		`"${var.shared}-${length(var.own)}"`, `upper(local.own)`, `file["first"].content`, `thing["one"].echo`,
+		`environment.name`, `"${environment.domain}-${target.name}"`,
 		`join(",", target.groups)`, `lookup(target.labels, "id", "none")`)
 }
 
@@ -305,5 +306,20 @@ func (g *fleetWorld) repository() (map[string]string, []string) {
 			g.pick("env", `"prod"`, `"prod"`, `"prod"`, `"prod", id = "7"`, `"staging"`), g.vars(kind), more)
 	}
 	files["fettle.hcl"] = b.String()
+	files["environments.hcl"] = g.environments()
 	return files, targets
+}
+
+// environments declares an environment for each value of the label env, with a parent. Half of the repositories have
+// none.
+func (g *fleetWorld) environments() string {
+	if g.pick("environments", "no", "yes") == "no" {
+		return "# none\n"
+	}
+	shared := g.pick("of environment", `each.value`, `each.value`, `"${each.value}"`, `environment.name`, `target.name`)
+	return "environment \"e1\" {\n  domain = " + g.pick("domain", `"example.org"`, `null`) + "\n  vars = { " +
+		g.pick("of parent", `own = "e"`, `shared = environment.domain`, `shared = "p"`) + " }\n}\n" +
+		"environment \"all\" {\n  for_each = " + g.pick("elements", `{ prod = "x", staging = "y" }`, `{ staging = "s" }`) +
+		"\n  labels = { env = each.key }\n  parent = " + g.pick("parent", `"e1"`, `"e1"`, `null`) + "\n  vars = { shared = " +
+		shared + " }\n}\n"
 }

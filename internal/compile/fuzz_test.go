@@ -33,6 +33,12 @@ func FuzzCompile(f *testing.F) {
 	f.Add([]byte(secretAction + rolling))
 	f.Add([]byte("target \"a\" {}\ncluster \"c\" {\n  targets = [\"*\"]\n  check \"d\" { tcp = \"a:1\" }\n" +
 		"  task \"e\" {\n    command  = [\"b\"]\n    after    = [check.d]\n    triggers = [1, { x = true }]\n  }\n}\n"))
+	f.Add([]byte("environment \"a\" { domain = \"a.org\" }\nenvironment \"b\" {\n  for_each = { x = 1 }\n" +
+		"  parent = \"a\"\n  labels = { e = each.key }\n  vars = { v = each.value }\n" +
+		"  check \"c\" { http = \"http://${environment.domain}/\" }\n}\nvariable \"v\" {}\n" +
+		"target \"t\" { labels = { e = \"x\" } }\nfile \"/${environment.name}\" { content = \"${var.v}\" }\n"))
+	f.Add([]byte("enrolled \"t\" {\n  environment = { name = \"b\", parent = \"a\", vars = { v = \"1\" } }\n}\n" +
+		"environment \"a\" { targets = [\"*\"] }\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		in := compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": string(src), "t/a.tmpl": "${x}",
 			"files/a": "b"})}

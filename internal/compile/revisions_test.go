@@ -121,7 +121,9 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 		names := slices.Sorted(maps.Keys(files))
 		name := rapid.SampledFrom(names).Draw(g.t, "file")
 		switch g.pick("edit", "text", "text", "text", "text", "state", "state", "line", "target", "gone", "more", "file",
-			"day", "secret", "made", "made") {
+			"day", "secret", "made", "made", "environments", "environments") {
+		case "environments":
+			files["environments.hcl"] = g.environments()
 		case "made":
 			files["made.yaml"] = rapid.SampledFrom(madeData()).Draw(g.t, "data")
 			targets = slices.DeleteFunc(targets, func(t string) bool { return strings.HasPrefix(t, "g-") })
@@ -132,7 +134,8 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 			}
 		case "text":
 			old := g.pick("old", `"fixed"`, `"x"`, `target.name`, `var.own`, `var.shared`, `"prod"`, `own = "`, ` is `, "one",
-				"none", "top", `"a"`, "first", `"l"`)
+				"none", "top", `"a"`, "first", `"l"`, "example.org",
+				`"e1"`)
 			new := g.pick("new", `"fixed"`, `"y"`, `target.name`, `var.own`, `"prod"`, ` are `, "sunday", "two", `"a"`,
 				`own = "q`, "second")
 			files[name] = strings.Replace(files[name], old, new, rapid.SampledFrom([]int{1, -1}).Draw(g.t, "times"))

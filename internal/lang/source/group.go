@@ -156,8 +156,8 @@ const (
 // environment reads the attributes that only an environment has.
 func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
 	e := &Environment{Level: Level{Kind: EnvironmentKind, Name: s.Name, Range: s.Range, Vars: at["vars"], Data: at["data"],
-		Merge: at["merge"], Each: s.each}, Parent: x.textIn(at["parent"]), Branch: x.textIn(at["branch"]),
-		Domain: x.textIn(at["domain"]), members: s.Members, rng: s.Range}
+		Merge: at["merge"], Each: s.each}, Parent: x.textOrNull(at["parent"]),
+		Branch: x.textOrNull(at["branch"]), Domain: x.textOrNull(at["domain"]), members: s.Members, rng: s.Range}
 	if a := at["parent"]; a != nil {
 		e.rng = syntax.RangeOf(a.Expr.Range())
 	}
@@ -166,6 +166,16 @@ func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
 			e.Branch)
 	}
 	s.Environment, x.prog.Environments = e, append(x.prog.Environments, e)
+}
+
+// textOrNull returns a text, "" without the attribute or with null, so that an element of for_each can omit the value.
+func (x scopeBlock) textOrNull(a *hclsyntax.Attribute) string {
+	if a != nil {
+		if v, hds := a.Expr.Value(x.context()); !hds.HasErrors() && v.IsNull() {
+			return ""
+		}
+	}
+	return x.textIn(a)
 }
 
 // environments connects environments with their parents.
