@@ -53,14 +53,14 @@ func (w environmentsWorld) files(blocks int, joined bool) map[string]string {
 		return fmt.Sprintf("{ v = %q }", v)
 	}
 	fmt.Fprintf(&b, "variable \"v\" { default = \"default\" }\nvars = %s\n", vars(w.repository))
-	fmt.Fprintf(&b, "role \"r\" { vars = %s }\ntarget_group \"g\" {\n  targets = [\"*\"]\n  vars = %s\n}\n", vars(w.role),
-		vars(w.group))
+	fmt.Fprintf(&b, "role \"r\" { vars = %s }\n", vars(w.role))
+	fmt.Fprintf(&b, "target_group \"g\" {\n  targets = [\"*\"]\n  vars = %s\n}\n", vars(w.group))
 	b.WriteString("exec \"show\" { command = [var.v, environment.name, environment.domain, environment.parent] }\n")
 	var elements []string
 	for i, e := range w.all {
 		if i >= blocks {
-			elements = append(elements, fmt.Sprintf("%s = { parent = %q, labels = %s, domain = %q, vars = %s }", e.name, e.parent,
-				e.labels(), e.domain, vars(e.value)))
+			elements = append(elements, fmt.Sprintf("%s = { parent = %q, labels = %s, domain = %q, vars = %s }", e.name,
+				e.parent, e.labels(), e.domain, vars(e.value)))
 			continue
 		}
 		fmt.Fprintf(&b, "environment %q {\n  parent = %q\n  domain = %q\n  vars = %s\n", e.name, e.parent, e.domain,
@@ -157,7 +157,8 @@ func (w environmentsWorld) expected(label string, joined bool) (list, environmen
 			value = v
 		}
 	}
-	return fmt.Sprintf("EXEC show %s %s %s %s\n", value, orQuotes(environment), orQuotes(domain), orQuotes(parent)), environment
+	list = fmt.Sprintf("EXEC show %s %s %s %s\n", value, orQuotes(environment), orQuotes(domain), orQuotes(parent))
+	return list, environment
 }
 
 // selecting counts the environments that select a label.
