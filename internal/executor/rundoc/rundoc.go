@@ -7,6 +7,8 @@
 package rundoc
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
@@ -18,6 +20,7 @@ import (
 // The formats of documents.
 const (
 	RunFormat   = "fettle.run/1"
+	RunsFormat  = "fettle.runs/1"
 	PlanFormat  = "fettle.plan/1"
 	DriftFormat = "fettle.drift/1"
 )
@@ -33,6 +36,27 @@ type Run struct {
 	Invocations []executor.Invocation `json:"invocations"`
 	// Notes are the notes of the run: conflicts, and files of others that it kept. Agents of earlier versions omit them.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Runs are runs of one target.
+type Runs struct {
+	Format string    `json:"format"` // RunsFormat
+	Total  int       `json:"total"`  // of all pages
+	Runs   []RunInfo `json:"runs"`   // the newest first
+}
+
+// Page returns a page of the runs of a journal, which begins with the oldest run. A limit of 0 returns all.
+func Page(all []journal.RunInfo, offset, limit int) Runs {
+	doc := Runs{Format: RunsFormat, Total: len(all), Runs: []RunInfo{}}
+	end := max(0, len(all)-max(0, offset))
+	begin := 0
+	if limit > 0 {
+		begin = max(0, end-limit)
+	}
+	for _, i := range slices.Backward(all[begin:end]) {
+		doc.Runs = append(doc.Runs, InfoOf(i))
+	}
+	return doc
 }
 
 // RunInfo is one run as part of a document.

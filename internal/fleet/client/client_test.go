@@ -126,6 +126,8 @@ func TestCalls(t *testing.T) {
 	}
 	try(client.GetAt(ctx, c, route.Explain(), route.TargetModule{Target: "web1", Module: "modules/web"}))
 	try(client.GetAt(ctx, c, route.Run(), route.TargetRun{Target: "web1", Run: 4}))
+	try(client.GetAt(ctx, c, route.Runs(), route.RunsQuery{Target: "web1", Limit: 5}))
+	try(client.GetAt(ctx, c, route.Drift(), route.TargetDrift{Target: "web1"}))
 	try(client.GetAt(ctx, c, route.Events(), route.EventQuery{Target: "web1", Kinds: []string{"applied"},
 		Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
 	try(client.Call(ctx, c, route.LabelTarget(), route.TargetName{Target: "web1"},

@@ -174,7 +174,7 @@ func (a alone) check(t *testing.T, c *http.Client, base string, r route.Row) {
 // withoutQuorum checks the answer of a hub that has noticed that both other hubs are missing.
 func withoutQuorum(r route.Row, far bool, status int, text string) error {
 	switch {
-	case r.Upgrade, r.Path == route.Run().Path: // the agent is not connected, which needs no hub
+	case r.Upgrade, asksAgent(r): // the agent is not connected, which needs no hub
 		if !strings.Contains(text, "not connected") && !namesBoth(errText(text)) {
 			return errors.New("gives another reason")
 		}

@@ -6,7 +6,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-func ofExecutors() []Row { return []Row{Look().Row, Work().Row, Run().Row} }
+func ofExecutors() []Row {
+	return []Row{Look().Row, Work().Row, Run().Row, Runs().Row, Drift().Row,
+		RollbackPlan().Row}
+}
 
 // TargetRun names a run of a target.
 type TargetRun struct {
@@ -19,6 +22,36 @@ type TargetRun struct {
 func Run() (r Route[TargetRun, None, rundoc.Run]) {
 	return r.get(access.Read, "/v1/targets/{target}/runs/{run}",
 		"Ask the agent of a target for one of its runs: the steps with their results and durations")
+}
+
+// RunsQuery names a target, and selects its runs.
+type RunsQuery struct {
+	Target string `path:"target"`
+	Offset int    `query:"offset" does:"skip this number of items"`
+	Limit  int    `query:"limit" does:"return at most this number of items"`
+}
+
+// Runs returns the runs from the journal of a target.
+func Runs() (r Route[RunsQuery, None, rundoc.Runs]) {
+	return r.get(access.Read, "/v1/targets/{target}/runs", "Ask the agent of a target for its runs, the newest first")
+}
+
+// TargetDrift names a target whose host is compared.
+type TargetDrift struct {
+	Target string `path:"target"`
+	Diff   bool   `query:"diff" does:"true: add the differences of text content, which needs the right operate"`
+}
+
+// Drift returns the differences between the host of a target and its applied state.
+func Drift() (r Route[TargetDrift, None, rundoc.Plan]) {
+	return r.get(access.Read, "/v1/targets/{target}/drift",
+		"Let the agent of a target compare the host with its applied state")
+}
+
+// RollbackPlan returns the plan of a rollback, which changes nothing.
+func RollbackPlan() (r Route[TargetRun, None, rundoc.Plan]) {
+	return r.get(access.Operate, "/v1/targets/{target}/runs/{run}/rollback",
+		"Let the agent of a target plan a rollback to the state after a run; run 0 is the origin")
 }
 
 // Look opens an executor of a target that refuses changes.

@@ -49,7 +49,11 @@ func driftPage(v *visit) (*page, error) {
 	if err := d.keepProblem(err); err != nil {
 		return nil, err
 	}
-	return &page{Title: "Drift of " + d.Name, Tab: "/", Template: "drift", Data: d, Command: command}, nil
+	p := &page{Title: "Drift of " + d.Name, Tab: "/", Template: "drift", Data: d, Command: command}
+	if v.host == nil {
+		p.Address = address(route.Drift(), route.TargetDrift{Target: d.Name, Diff: d.Contents})
+	}
+	return p, nil
 }
 
 // compare compares the host with its applied state.

@@ -192,3 +192,18 @@ func TestChecksOfTarget(t *testing.T) {
 		t.Errorf("%v: %s", found, table)
 	}
 }
+
+// TestRequestsOfHostPages: the pages about the host of a target have the request that returns the same data.
+func TestRequestsOfHostPages(t *testing.T) {
+	for right, wants := range map[string]map[string]string{
+		"operate": {"runs?offset=25": "runs?limit=25&amp;offset=25", "drift": "drift?diff=true",
+			"rollback?to=3": "runs/3/rollback?diff=true"},
+		"read": {"runs": "runs?limit=25", "drift": "drift"}} {
+		s := siteOf(t, fakehub.Hostile{Rights: []string{right, "read"}, Text: "web1"})
+		for path, want := range wants {
+			if page := read(s, "/targets/web1/"+path).Body.String(); !strings.Contains(page, `"$HUB/v1/targets/web1/`+want+`"`) {
+				t.Errorf("%s with the right %s lacks %s: %s", path, right, want, page)
+			}
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/plan"
 )
 
@@ -48,8 +49,12 @@ func rollbackPage(v *visit) (*page, error) {
 	if err := d.keepProblem(err); err != nil {
 		return nil, err
 	}
-	return &page{Title: fmt.Sprintf("Roll back %s to %s", d.Name, runName(d.To)), Tab: "/", Template: "rollback", Data: d,
-		Command: q.command}, nil
+	p := &page{Title: fmt.Sprintf("Roll back %s to %s", d.Name, runName(d.To)), Tab: "/", Template: "rollback", Data: d,
+		Command: q.command}
+	if v.host == nil {
+		p.Address = address(route.RollbackPlan(), route.TargetRun{Target: d.Name, Run: d.To, Diff: true})
+	}
+	return p, nil
 }
 
 // question returns the question about a rollback to a run.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -46,7 +47,11 @@ func runsPage(v *visit) (*page, error) {
 	if err := d.keepProblem(err); err != nil {
 		return nil, err
 	}
-	return &page{Title: "Runs of " + d.Name, Tab: "/", Template: "runs", Data: d, Command: command}, nil
+	p := &page{Title: "Runs of " + d.Name, Tab: "/", Template: "runs", Data: d, Command: command}
+	if v.host == nil {
+		p.Address = address(route.Runs(), route.RunsQuery{Target: d.Name, Offset: offsetOf(v), Limit: runsPerPage})
+	}
+	return p, nil
 }
 
 func offsetOf(v *visit) int {

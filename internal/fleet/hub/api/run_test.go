@@ -11,6 +11,29 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 )
 
+// TestSecretsOfHosts: a reader gets the runs and the drift of a host. Differences of content, and plans of rollbacks,
+// need the right operate, and the audit log has who read them.
+func TestSecretsOfHosts(t *testing.T) {
+	const drift, plan, runs = "/v1/targets/web1/drift", "/v1/targets/web1/runs/3/rollback", "/v1/targets/web1/runs"
+	for _, c := range []struct {
+		path, right string
+		status      int
+		acts        int
+	}{{runs, "read", 200, 0}, {drift, "read", 200, 0}, {drift + "?diff=true", "read", 403, 1},
+		{drift + "?diff=true", "operate", 200, 2}, {plan, "read", 403, 0}, {plan, "operate", 200, 2},
+		{plan + "?diff=true", "operate", 200, 2}, {runs + "?limit=-1", "read", 400, 0},
+		{"/v1/targets/db1/drift", "operate", 409, 0}, {"/v1/targets/nobody/runs", "operate", 404, 0}} {
+		hub := newHub(t)
+		w := ask(hub.Handler(), "GET", c.path, c.right, "")
+		if w.Code != c.status || len(hub.Acts()) != c.acts {
+			t.Errorf("%s with the right %s: %d %s, audited %q", c.path, c.right, w.Code, w.Body, hub.Acts())
+		}
+		if diffs := strings.Contains(w.Body.String(), "Hello"); diffs != (w.Code == 200 && strings.Contains(c.path, "diff")) {
+			t.Errorf("%s: %s", c.path, w.Body)
+		}
+	}
+}
+
 // TestRunOfATarget: a reader gets a run. Differences of content need the right operate, and the audit log has who read
 // them.
 func TestRunOfATarget(t *testing.T) {

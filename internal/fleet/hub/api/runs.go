@@ -11,41 +11,86 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
-// Runs reads the runs of targets.
+// Runs reads the journals of targets. If a target is offline, the error is fleet.ErrOffline. With diffs, a document has
+// the differences of text content.
 type Runs interface {
-	// Run asks the agent of a target for a run. With diffs, the run has the differences of text content. If the target
-	// is offline, the error is fleet.ErrOffline; if it does not have the run, a problem with the status 404.
+	// Run asks the agent of a target for a run. If it does not have the run, the error is a problem with the status 404.
 	Run(ctx context.Context, by access.Principal, id fleet.TargetID, run int, diffs bool) (rundoc.Run, error)
+	// Journal asks the agent of a target for its runs. A limit of 0 returns all of them.
+	Journal(ctx context.Context, by access.Principal, id fleet.TargetID, offset, limit int) (rundoc.Runs, error)
 }
 
-// HandleRuns registers the handler of runs.
-func HandleRuns(t *Table, b Runs) {
+// Comparisons compare the hosts of targets. Errors and diffs are as for Runs.
+type Comparisons interface {
+	// Drift compares the host of a target with its applied state.
+	Drift(ctx context.Context, by access.Principal, id fleet.TargetID, diffs bool) (rundoc.Plan, error)
+	// PlanRollback plans a rollback to a run; 0 is the origin.
+	PlanRollback(ctx context.Context, by access.Principal, id fleet.TargetID, run int, diffs bool) (rundoc.Plan, error)
+}
+
+// HandleRuns registers the handlers that ask the agent of a target.
+func HandleRuns(t *Table, b interface {
+	Runs
+	Comparisons
+}) {
 	handleCall(t, route.Run(), func(c *call, at route.TargetRun) (any, error) {
-		if !at.Diff {
-			return c.targetRun(t, b, at)
+		secret := ""
+		if at.Diff {
+			secret = fmt.Sprintf("run %d with differences of content", at.Run)
 		}
-		c.audited = true // content of files is secret from readers
-		if err := c.need(access.Operate); err != nil {
-			return nil, err
+		return c.onHost(t, at.Target, secret, func(ctx context.Context, id fleet.TargetID) (any, error) {
+			return b.Run(ctx, c.who, id, at.Run, at.Diff)
+		})
+	})
+	handleCall(t, route.Runs(), func(c *call, at route.RunsQuery) (any, error) {
+		return c.onHost(t, at.Target, "", func(ctx context.Context, id fleet.TargetID) (any, error) {
+			return b.Journal(ctx, c.who, id, at.Offset, at.Limit)
+		})
+	})
+	handleCall(t, route.Drift(), func(c *call, at route.TargetDrift) (any, error) {
+		secret := ""
+		if at.Diff {
+			secret = "drift with differences of content"
 		}
-		if err := c.audit(access.Begun, fmt.Sprintf("run %d with differences of content", at.Run)); err != nil {
-			return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so no content is shown",
-				fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
-		}
-		doc, err := c.targetRun(t, b, at)
-		outcome := access.Done
-		if err != nil {
-			outcome = err.Error()
-		}
-		_ = c.audit(outcome, "") // the record of the request exists already
-		return doc, err
+		return c.onHost(t, at.Target, secret, func(ctx context.Context, id fleet.TargetID) (any, error) {
+			return b.Drift(ctx, c.who, id, at.Diff)
+		})
+	})
+	handleCall(t, route.RollbackPlan(), func(c *call, at route.TargetRun) (any, error) {
+		return c.onHost(t, at.Target, fmt.Sprintf("plan of a rollback to run %d", at.Run),
+			func(ctx context.Context, id fleet.TargetID) (any, error) {
+				return b.PlanRollback(ctx, c.who, id, at.Run, at.Diff)
+			})
 	})
 }
 
-func (c *call) targetRun(t *Table, b Runs, at route.TargetRun) (rundoc.Run, error) {
-	target, err := c.workable(t, at.Target)
-	if err != nil {
-		return rundoc.Run{}, err
+// onHost reads from the host of a target. If secret is not "", the answer is secret from readers, because it can have
+// the content of files. Then the call needs the right operate, and is recorded in the audit log with this text.
+func (c *call) onHost(t *Table, name, secret string,
+	read func(context.Context, fleet.TargetID) (any, error)) (any, error) {
+	readTarget := func() (any, error) {
+		target, err := c.workable(t, name)
+		if err != nil {
+			return nil, err
+		}
+		return read(c.r.Context(), target.ID)
 	}
-	return b.Run(c.r.Context(), c.who, target.ID, at.Run, at.Diff)
+	if secret == "" {
+		return readTarget()
+	}
+	c.audited = true
+	if err := c.need(access.Operate); err != nil {
+		return nil, err
+	}
+	if err := c.audit(access.Begun, secret); err != nil {
+		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so no content is shown",
+			fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
+	}
+	doc, err := readTarget()
+	outcome := access.Done
+	if err != nil {
+		outcome = err.Error()
+	}
+	_ = c.audit(outcome, "") // the record of the request exists already
+	return doc, err
 }

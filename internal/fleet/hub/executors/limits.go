@@ -82,7 +82,7 @@ func (r *reads) enter(user string) (leave func(), err error) {
 	defer r.mu.Unlock()
 	if r.all >= maxReads || r.users[user] >= maxReadsOfUser {
 		return nil, &api.Refusal{Status: api.TooMany,
-			Why:  "cannot read another run: too many are being read through this hub",
+			Why:  "cannot read from another host: too many are being read through this hub",
 			Hint: "Try again in a few seconds"}
 	}
 	if r.users == nil {

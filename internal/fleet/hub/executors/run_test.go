@@ -47,6 +47,21 @@ func (x detailed) RunDetails(ctx context.Context, n int, diffs bool) (executor.R
 	return executor.RunDetails{Shown: s, Took: map[int]int64{0: 7}, Notes: []string{"kept"}}, err
 }
 
+func (journalOf) Drift(_ context.Context, o executor.DriftOptions) (*plan.Plan, error) {
+	c := plan.Change{Action: plan.Update, Addr: "file:/a"}
+	if o.Diffs {
+		c.Diff = "+secret\n"
+	}
+	return &plan.Plan{Changes: []plan.Change{c}}, nil
+}
+
+func (journalOf) PlanRollback(_ context.Context, r executor.RollbackRequest) (*plan.Plan, error) {
+	if r.To > 3 {
+		return nil, errors.New("cannot find the run")
+	}
+	return &plan.Plan{To: r.To, Changes: []plan.Change{{Action: plan.Remove, Addr: "file:/a", Diff: "-secret\n"}}}, nil
+}
+
 // serving returns an agent that serves an executor. As a real agent, it is read-only unless the hub permits changes.
 func serving(x executor.Executor) func([]byte, io.ReadWriteCloser) {
 	return func(header []byte, s io.ReadWriteCloser) {
@@ -71,6 +86,43 @@ func TestRun(t *testing.T) {
 				d.Notes[0] != "kept" || (c.Diff != "") != diffs {
 				t.Errorf("with diffs %v: %+v", diffs, d)
 			}
+		}
+	})
+}
+
+// TestJournal: the runs of a target are in pages, the newest first.
+func TestJournal(t *testing.T) {
+	in(t, serving(journalOf{}), func(t *testing.T, w *world) {
+		for _, c := range []struct{ offset, limit, want, total int }{{0, 1, 3, 1}, {1, 1, 2, 1}, {0, 0, 3, 2}, {9, 1, 0, 0}} {
+			d, err := w.Journal(t.Context(), ann, bustest.ID(1), c.offset, c.limit)
+			if err != nil || d.Format != rundoc.RunsFormat || d.Total != 2 || len(d.Runs) != c.total ||
+				c.total > 0 && d.Runs[0].Run != c.want {
+				t.Errorf("%+v: %+v %v", c, d, err)
+			}
+		}
+		if _, err := w.Journal(t.Context(), ann, bustest.ID(2), 0, 0); !errors.Is(err, fleet.ErrOffline) {
+			t.Errorf("a target without a connection: %v", err)
+		}
+	})
+}
+
+// TestDriftAndPlan: a hub gets the drift of a target and the plan of a rollback, which nothing executes.
+func TestDriftAndPlan(t *testing.T) {
+	in(t, serving(journalOf{}), func(t *testing.T, w *world) {
+		for _, diffs := range []bool{false, true} {
+			d, err := w.Drift(t.Context(), ann, bustest.ID(1), diffs)
+			if err != nil || d.Format != rundoc.DriftFormat || len(d.Changes) != 1 || (d.Changes[0].Diff != "") != diffs {
+				t.Errorf("with diffs %v: %+v %v", diffs, d, err)
+			}
+		}
+		d, err := w.PlanRollback(t.Context(), ann, bustest.ID(1), 2, true)
+		if err != nil || d.Format != rundoc.PlanFormat || d.To != 2 || d.Changes[0].Diff == "" {
+			t.Errorf("%+v %v", d, err)
+		}
+		_, err = w.PlanRollback(t.Context(), ann, bustest.ID(1), 4, true)
+		if p, ok := errors.AsType[*document.Problem](err); !ok || p.Status != 502 ||
+			!strings.Contains(p.Hint, "fettle rollback -t web1 4") {
+			t.Errorf("%v", err)
 		}
 	})
 }

@@ -16,6 +16,31 @@ import (
 // Runs is one run of each target, 4.
 type Runs struct{}
 
+// Journal implements api.Runs.
+func (Runs) Journal(_ context.Context, _ access.Principal, _ fleet.TargetID, offset, limit int) (rundoc.Runs, error) {
+	return rundoc.Page([]journal.RunInfo{{Header: journal.Header{Run: 3, Operation: journal.OpApply}},
+		{Header: journal.Header{Run: 4, Operation: journal.OpApply}, Outcome: journal.Succeeded}}, offset, limit), nil
+}
+
+// Drift implements api.Comparisons.
+func (Runs) Drift(_ context.Context, _ access.Principal, _ fleet.TargetID, diffs bool) (rundoc.Plan, error) {
+	return motd(rundoc.DriftFormat, diffs), nil
+}
+
+// PlanRollback implements api.Comparisons.
+func (Runs) PlanRollback(_ context.Context, _ access.Principal, _ fleet.TargetID, _ int,
+	diffs bool) (rundoc.Plan, error) {
+	return motd(rundoc.PlanFormat, diffs), nil
+}
+
+func motd(format string, diffs bool) rundoc.Plan {
+	c := plan.Change{Action: plan.Update, Addr: "file:/etc/motd"}
+	if diffs {
+		c.Diff = "-Hello\n+Hi\n"
+	}
+	return *rundoc.PlanOf(format, &plan.Plan{Changes: []plan.Change{c}})
+}
+
 // Run implements api.Runs.
 func (Runs) Run(_ context.Context, _ access.Principal, _ fleet.TargetID, run int, diffs bool) (rundoc.Run, error) {
 	if run != 4 {

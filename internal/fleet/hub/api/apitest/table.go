@@ -55,7 +55,10 @@ func handlers(b Backend) *api.Table {
 	api.HandleTargets(t, b)
 	api.HandleFreezes(t, b)
 	api.HandleExecutors(t, b)
-	if r, ok := b.(api.Runs); ok {
+	if r, ok := b.(interface {
+		api.Runs
+		api.Comparisons
+	}); ok {
 		api.HandleRuns(t, r)
 	} else {
 		api.HandleRuns(t, Runs{})
