@@ -84,7 +84,7 @@ func TestEnvironments(t *testing.T) {
 // TestScopesOfData: for_each makes clusters and environments, whose parts can use each.
 func TestScopesOfData(t *testing.T) {
 	data := "staging: {domain: s.example.org, replicas: 1}\nproduction: {domain: example.org, replicas: 3}\n"
-	all, ds := Scopes(repo.MapTree(map[string]string{"environments.yaml": data, "fettle.hcl": `environment "all" {
+	tree := repo.MapTree(map[string]string{"environments.yaml": data, "fettle.hcl": `environment "all" {
   for_each    = yamldecode(file("environments.yaml"))
   labels      = { env = each.key }
   domain      = each.value.domain
@@ -104,7 +104,13 @@ variable "replicas" { type = number }
 target "s1" { labels = { env = "staging" } }
 target "p1" { labels = { env = "production" } }
 exec "show" { command = [tostring(var.replicas)] }
-`}))
+`})
+	res, ds := Compile(Input{Tree: tree, Target: "p1"})
+	if ds.Err() != nil || !slices.Contains(res.Files, "environments.yaml") ||
+		!strings.HasPrefix(res.List.String(), "EXEC show 3\n") {
+		t.Errorf("%s of %v: %v", res.List, res.Files, ds.Err())
+	}
+	all, ds := Scopes(tree)
 	if ds.Err() != nil {
 		t.Fatal(ds.Err())
 	}

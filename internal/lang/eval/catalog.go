@@ -70,11 +70,13 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 		ev.in.Facts = factsOfTest(ev, in.Test)
 	}
 	ev.outputs = outputsOfTest(ev, in.Test)
-	p.Record.Use(t.Each.Files())
 	p.Loops.Begin()
 	p.Secrets.Begin(secretsOfTest(ev, in.Test), in.Test != nil)
 	ev.Catalog.Labels = query.TargetLabels(p, &ev.Reports, t)
 	levels := query.Levels(p, &ev.Reports, t)
+	for _, l := range levels {
+		p.Record.Use(l.Each.Files())
+	}
 	ev.Catalog.Policy = query.Policy(p, &ev.Reports, levels)
 	ev.Target = query.TargetValue(t.Name, ev.Catalog.Labels, levels)
 	ev.Environment = query.EnvironmentOf(p, t, ev.Catalog.Labels).Value()
