@@ -53,7 +53,8 @@ scope "all" {
 `
 
 func scopeTree(hcl string) repo.Tree {
-	return repo.MapTree(map[string]string{"fettle.hcl": hcl, "templates.json": `{"a": 1}`})
+	return repo.MapTree(map[string]string{"fettle.hcl": hcl, "templates.json": `{"a": 1}`,
+		"environments.yaml": "staging: {replicas: 1}\n"})
 }
 
 func TestScopes(t *testing.T) {
