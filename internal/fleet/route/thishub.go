@@ -42,7 +42,7 @@ func Health() (r Route[None, None, document.Health]) {
 
 // Status returns a summary of the fleet.
 func Status() (r Route[None, None, document.Status]) {
-	return r.get(access.Read, "/v1/status", "Show the numbers of the fleet")
+	return r.get(access.Read, "/v1/status", "Show the numbers of the fleet").tenant()
 }
 
 // Repositories returns the repositories with their commits.

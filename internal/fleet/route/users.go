@@ -23,33 +23,33 @@ func ofUsers() []Row {
 
 // Users returns the users of the hubs.
 func Users() (r Route[None, None, document.UserPage]) {
-	return r.get(access.Admin, "/v1/users", "List the users and their rights")
+	return r.get(access.Admin, "/v1/users", "List the users and their rights").tenant()
 }
 
 // SetUser creates a user, or changes the roles of a user.
 func SetUser() (r Route[None, document.UserRequest, document.Done]) {
-	return r.post(access.Admin, "/v1/users", "Create a user, or change the rights of a user")
+	return r.post(access.Admin, "/v1/users", "Create a user, or change the rights of a user").tenant()
 }
 
 // CreateLogin creates a bearer token for a user.
 func CreateLogin() (r Route[UserName, document.LoginRequest, document.NewLogin]) {
 	return r.post(access.Admin, "/v1/users/{user}/login",
-		"Create a login token for a user; only this answer contains it")
+		"Create a login token for a user; only this answer contains it").tenant()
 }
 
 // Logins returns the bearer tokens of a user.
 func Logins() (r Route[UserName, None, document.LoginPage]) {
-	return r.get(access.Admin, "/v1/users/{user}/logins", "List the login tokens of a user, without the secrets")
+	return r.get(access.Admin, "/v1/users/{user}/logins", "List the login tokens of a user, without the secrets").tenant()
 }
 
 // RevokeLogin revokes a bearer token.
 func RevokeLogin() (r Route[LoginID, document.ReasonRequest, document.Done]) {
 	return r.post(access.Admin, "/v1/users/{user}/logins/{login}/revoke",
-		"Revoke a login token of a user, at all hubs")
+		"Revoke a login token of a user, at all hubs").tenant()
 }
 
 // CreateWebLogin creates a link that signs a browser in. Its right is read, because the session has at most the rights
 // of the request.
 func CreateWebLogin() (r Route[None, document.WebLoginRequest, document.WebLogin]) {
-	return r.post(access.Read, "/v1/web-logins", "Create a link that signs a browser in once")
+	return r.post(access.Read, "/v1/web-logins", "Create a link that signs a browser in once").tenant()
 }

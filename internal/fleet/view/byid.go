@@ -27,7 +27,8 @@ func (v *View) ByID(ctx context.Context, now time.Time) (map[fleet.TargetID]docu
 	return out, nil
 }
 
-// entries returns all targets by name. A target in the fleet precedes others of the same name.
+// entries returns the targets of the organization of the user of a request, by name. A target in the fleet precedes
+// others of the same name.
 func (v *View) entries(ctx context.Context, now time.Time) ([]entry, error) {
 	v.stored.listing.Lock()
 	defer v.stored.listing.Unlock()
@@ -35,7 +36,11 @@ func (v *View) entries(ctx context.Context, now time.Time) ([]entry, error) {
 		return nil, err
 	}
 	out := make([]entry, 0, len(v.stored.kept))
+	of := fleet.OrganizationOf(ctx)
 	for _, s := range v.stored.sortedRows() {
+		if !of.Contains(s.Organization) {
+			continue
+		}
 		out = append(out, v.entry(s, now))
 	}
 	return out, nil

@@ -55,12 +55,14 @@ func unknown(name string) error {
 	return fmt.Errorf("cannot find the target %.80q: %w", name, fleet.ErrNotFound)
 }
 
-// find returns the number of a target by its identity or name.
+// find returns the number of a target of the organization of the user of a request, by its identity or name.
 func (v *View) find(ctx context.Context, name string) (int64, error) {
 	var n int64
+	text, args := within(ctx)
 	err := v.read.QueryRowContext(ctx, `
-    SELECT target FROM targets JOIN words w ON w.n = target WHERE w.text = ?1 OR name = ?1
-    ORDER BY w.text = ?1 DESC, gone, target DESC LIMIT 1`, name).Scan(&n)
+    SELECT t.target FROM targets t JOIN words w ON w.n = t.target WHERE (w.text = ? OR t.name = ?) AND `+text+`
+    ORDER BY w.text = ? DESC, t.gone, t.target DESC LIMIT 1`,
+		slices.Concat([]any{name, name}, args, []any{name})...).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, unknown(name)
 	}

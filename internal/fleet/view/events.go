@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -38,6 +39,22 @@ type condition struct {
 func (c *condition) add(text string, args ...any) {
 	c.text = append(c.text, text)
 	c.args = append(c.args, args...)
+}
+
+// addWithin limits events e of targets t with the kind k for users of an organization: to events of its targets since
+// they are in it.
+func (c *condition) addWithin(ctx context.Context) {
+	if fleet.OrganizationOf(ctx) == "" {
+		return
+	}
+	text, args := within(ctx)
+	c.add(text, args...)
+	c.add("e.at >= t.moved")
+	kinds := tenantKinds()
+	for _, k := range kinds {
+		args = append(args, k)
+	}
+	c.add("(e.hub = 0 OR k.text IN (?"+strings.Repeat(", ?", len(kinds)-1)+"))", slices.Clone(args[3:])...)
 }
 
 // eventQuery selects events e for the function events.
@@ -102,6 +119,7 @@ func events(rows *sql.Rows) ([]document.Event, error) {
 func (v *View) conditions(ctx context.Context, q EventQuery) (condition, error) {
 	var c condition
 	c.add("1")
+	c.addWithin(ctx)
 	if q.Target != "" {
 		n, err := v.find(ctx, q.Target)
 		if err != nil {

@@ -72,9 +72,10 @@ func PartsInUse(ctx context.Context, v *View, most int) ([]PartInUse, error) {
 
 // targetsOfParts returns the targets of each part, by its number.
 func (s *readTx) targetsOfParts(most int) (map[int64]*targetsOf, error) {
+	text, args := within(s.ctx)
 	rows, err := s.QueryContext(s.ctx, `
     SELECT a.top, a.list, t.name FROM assignments a JOIN targets t USING (target)
-    WHERE t.active AND a.withdrawn = '' ORDER BY t.name`)
+    WHERE t.active AND a.withdrawn = '' AND `+text+` ORDER BY t.name`, args...)
 	if err != nil {
 		return nil, err
 	}

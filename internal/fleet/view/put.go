@@ -28,8 +28,8 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 			return err
 		}
 		t.changed = append(t.changed, n)
-		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?)", n, target.Name, gone,
-			target.Standing == fleet.Active, doc)
+		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?, ?, ?)", n, target.Name, gone,
+			target.Standing == fleet.Active, doc, string(target.Organization), target.Moved)
 	})
 }
 

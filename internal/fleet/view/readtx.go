@@ -169,8 +169,12 @@ func (s *readTx) each(only int64, each func(stand, wanted, row) error) error {
 	if err != nil {
 		return err
 	}
+	text, args := within(s.ctx)
 	found, err := s.QueryContext(s.ctx, `
-    SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active`)
+    SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list,
+    m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target
+    LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target
+    WHERE t.active AND `+text, args...)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type RunQuery struct {
 // a query without a run and a commit finds none.
 func Runs(ctx context.Context, v *View, q RunQuery) (out []document.Event, more int, err error) {
 	var c condition
+	c.addWithin(ctx)
 	kinds := []any{fleet.Applied, fleet.Failed, fleet.RolledBack, fleet.Repaired}
 	c.add("e.run > 0 AND k.text IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
 	switch {
@@ -44,7 +45,8 @@ func Runs(ctx context.Context, v *View, q RunQuery) (out []document.Event, more 
 	}
 	where := " WHERE " + strings.Join(c.text, " AND ")
 	var all int
-	err = v.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM events e JOIN words k ON k.n = e.kind"+where,
+	err = v.read.QueryRowContext(ctx, `
+    SELECT COUNT(*) FROM events e JOIN words k ON k.n = e.kind LEFT JOIN targets t ON t.target = e.target`+where,
 		c.args...).Scan(&all)
 	if err != nil {
 		return nil, 0, v.unread(err)

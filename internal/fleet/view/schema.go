@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 12
+const version = 13
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -23,7 +23,9 @@ const schema = `
     CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
     CREATE TABLE position (seq INTEGER NOT NULL, mark BLOB NOT NULL);
     INSERT INTO position VALUES (0, x'');
-    CREATE TABLE targets (target INTEGER PRIMARY KEY, name TEXT NOT NULL, gone INTEGER NOT NULL, active INTEGER NOT NULL, doc TEXT NOT NULL);
+    CREATE TABLE targets (target INTEGER PRIMARY KEY, name TEXT NOT NULL, gone INTEGER NOT NULL, active INTEGER NOT NULL,
+        doc TEXT NOT NULL, organization TEXT NOT NULL, moved INTEGER NOT NULL);
+    CREATE INDEX targets_by_organization ON targets (organization);
     CREATE INDEX targets_by_name ON targets (name);
     CREATE TABLE assignments (target INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, issued INTEGER NOT NULL, frozen TEXT NOT NULL, withdrawn TEXT NOT NULL, top INTEGER NOT NULL, list INTEGER NOT NULL);
     CREATE TABLE parts (n INTEGER PRIMARY KEY, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, doc TEXT NOT NULL UNIQUE);

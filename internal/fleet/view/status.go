@@ -22,13 +22,17 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 			count(&s, e.document(now))
 		}
 	}
-	err = v.read.QueryRowContext(ctx,
-		"SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active)").Scan(
-		&s.Modules)
+	text, args := within(ctx)
+	err = v.read.QueryRowContext(ctx, `
+    SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (
+        SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active AND `+text+`)`,
+		args...).Scan(&s.Modules)
 	if err != nil {
 		return s, v.unread(err)
 	}
-	s.Position, err = v.LogPosition(ctx)
+	if fleet.OrganizationOf(ctx) == "" { // the position shows the activity of the whole fleet
+		s.Position, err = v.LogPosition(ctx)
+	}
 	return s, err
 }
 

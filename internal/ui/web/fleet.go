@@ -47,11 +47,14 @@ func fleetPage(v *visit) (*page, error) {
 	if d.Status, err = get(v, route.Status(), route.None{}); err != nil {
 		return nil, err
 	}
-	alarms, err := get(v, route.Alarms(), route.None{})
-	if err != nil {
-		return nil, err
+	if v.user.Organization == "" { // alarms belong to the whole fleet
+		alarms, err := get(v, route.Alarms(), route.None{})
+		if err != nil {
+			return nil, err
+		}
+		d.Alarms = len(alarms.Alarms)
 	}
-	d.Alarms, d.States, d.Labels = len(alarms.Alarms), stateCounts(shown.States), shown.Labels
+	d.States, d.Labels = stateCounts(shown.States), shown.Labels
 	d.Total, d.Rows = shown.Total, shown.Targets
 	if err := d.draw(v, at, shown); err != nil {
 		return nil, err

@@ -19,7 +19,9 @@ func TestShareKey(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, k := range []string{key("ann", "/", "read"), key("ann", "/?by=env", "read"), key("ann", "/", "operate", "read"),
-		key("ann", "/", "approve", "read"), key("joe", "/", "approve", "read")} {
+		key("ann", "/", "approve", "read"), key("joe", "/", "approve", "read"),
+		shareKey(&visit{Request: httptest.NewRequest(http.MethodGet, "/", nil),
+			user: document.CurrentUser{Name: "ann", Rights: []string{"read"}, Organization: "acme"}})} {
 		if seen[k] {
 			t.Errorf("visits that differ share %q", k)
 		}

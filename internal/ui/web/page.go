@@ -62,6 +62,9 @@ func (v *visit) May(r access.Right) bool { return may(v.user, r) }
 // May reports whether the user has a right.
 func (s shown) May(right string) bool { return may(s.User, access.Right(right)) }
 
+// Tenant reports whether the user belongs to an organization, and cannot use the pages of the whole fleet.
+func (s shown) Tenant() bool { return s.User.Organization != "" }
+
 // Alone reports whether the page is of a site without a hub.
 func (s shown) Alone() bool { return s.Host != nil }
 
@@ -110,12 +113,13 @@ func commandOf(words ...string) string {
 
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })
 
-// shareKey identifies visits that share a rendering: the users have the same rights. The main part of a page
-// depends on the name of a user only if the user can approve.
+// shareKey identifies visits that share a rendering: the users have the same organization and the same rights. The main
+// part of a page depends on the name of a user only if the user can approve.
 func shareKey(v *visit) string {
 	name := ""
 	if v.May(access.Approve) {
 		name = v.user.Name
 	}
-	return strings.Join(append([]string{name, v.URL.RequestURI()}, slices.Sorted(slices.Values(v.user.Rights))...), " ")
+	return strings.Join(append([]string{name, v.URL.RequestURI(), "@" + v.user.Organization},
+		slices.Sorted(slices.Values(v.user.Rights))...), " ")
 }

@@ -58,6 +58,10 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 	if err != nil {
 		return err
 	}
+	c.exists = func(ctx context.Context) error {
+		_, err := t.targets.Target(ctx, string(target.ID), c.h.Now())
+		return err
+	}
 	ctx, done := context.WithTimeout(c.r.Context(), Patience)
 	defer done()
 	stream, err := b.OpenExecutor(ctx, c.who, target.ID, changes)
@@ -107,8 +111,8 @@ func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteClose
 }
 
 // still waits until the user may no longer have the stream, and then calls end: the user was locked
-// or lost the right, is in another organization, or the login expired. If the hub cannot check the
-// right, the stream continues until the login expires.
+// or lost the right, is in another organization than before or than the target, or the login
+// expired. If the hub cannot check the right, the stream continues until the login expires.
 func (c *call) still(ctx context.Context, end func()) error {
 	every := c.h.Recheck
 	if every <= 0 {
@@ -132,8 +136,11 @@ func (c *call) still(ctx context.Context, end func()) error {
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
-		if err == nil && who.Organization == c.who.Organization && (who.May(c.route.Right) || who.Unconfirmed) ||
-			err != nil && !errors.Is(err, fleet.ErrDenied) {
+		allowed := err == nil && who.Organization == c.who.Organization && (who.May(c.route.Right) || who.Unconfirmed)
+		if allowed && c.exists != nil {
+			allowed = !errors.Is(c.exists(ctx), fleet.ErrNotFound)
+		}
+		if allowed || err != nil && !errors.Is(err, fleet.ErrDenied) {
 			continue
 		}
 		end()

@@ -29,7 +29,7 @@ func HandleAssignments(t *Table, b Assignments, locks Locks) {
 	Handle(t, route.Explain(),
 		func(ctx context.Context, c Caller, at route.TargetModule, _ route.None) (document.Explanation, error) {
 			e, err := t.explain(ctx, c, at, b)
-			if err == nil {
+			if err == nil && c.Organization == "" {
 				e.LockWaits, err = lockWaits(ctx, locks, e.ID)
 			}
 			return e, err
@@ -64,11 +64,14 @@ func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule,
 	if err != nil {
 		return none, err
 	}
+	e := explanation(d, Directory(at.Module))
+	if c.Organization != "" {
+		return e, nil // the reasons and the locks can name other targets
+	}
 	because, err := b.Because(ctx, d.Target.ID, Directory(at.Module))
 	if err != nil {
 		return none, err
 	}
-	e := explanation(d, Directory(at.Module))
 	e.Reasons = append(e.Reasons, because...)
 	return e, nil
 }
@@ -76,7 +79,7 @@ func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule,
 // explanation returns the part of the explanation that is in the read model.
 func explanation(d document.TargetDetail, module string) document.Explanation {
 	e := document.Explanation{Format: document.ExplanationFormat, ID: d.Target.ID, Name: d.Target.Name, Module: module,
-		Needs: []document.Needed{}, NeededBy: []document.Needed{}, Reasons: []string{}}
+		Needs: []document.Needed{}, NeededBy: []document.Needed{}, Reasons: []string{}, LockWaits: []document.LockWait{}}
 	states := map[string]fleet.Readiness{}
 	for _, m := range d.Modules {
 		states[m.Module] = m.State

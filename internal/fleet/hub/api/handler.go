@@ -71,6 +71,9 @@ type call struct {
 	in    any
 	id    string
 	said  bool // the status line was sent
+	// exists returns fleet.ErrNotFound if the object of a stream no longer exists for the user; nil means that no object
+	// is checked.
+	exists func(ctx context.Context) error
 	// audited means that the call is recorded although its route changes nothing.
 	audited bool
 }
@@ -113,6 +116,7 @@ func (c *call) serve() (any, error) {
 		return nil, err
 	}
 	c.who = who
+	c.r = c.r.WithContext(fleet.WithOrganization(c.r.Context(), who.Organization))
 	if who.Organization != "" && !c.route.Tenant {
 		_ = c.audit(access.Denied, "")
 		return nil, errTenant()

@@ -101,8 +101,8 @@ func HandleGet[Out any](t *Table, r route.Route[route.None, route.None, Out],
 	Handle(t, r, func(ctx context.Context, _ Caller, _, _ route.None) (Out, error) { return f(ctx) })
 }
 
-// HandleGetAt registers the handler of a route whose requests have no document, and whose answer is the same for every
-// user.
+// HandleGetAt registers the handler of a route whose requests have no document. Of the user, the handler only knows the
+// organization, from the context.
 func HandleGetAt[A, Out any](t *Table, r route.Route[A, route.None, Out],
 	f func(ctx context.Context, at A) (Out, error)) {
 	Handle(t, r, func(ctx context.Context, _ Caller, at A, _ route.None) (Out, error) { return f(ctx, at) })

@@ -1,11 +1,16 @@
 package api_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
@@ -53,5 +58,39 @@ func TestWhoAmIShowsTheOrganization(t *testing.T) {
 	}
 	if w := ask(h, "GET", "/v1/whoami", "read", ""); strings.Contains(w.Body.String(), "organization") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestStreamsEndWhenTheTargetMoves: a stream to a target ends after the target is moved out of the organization of the
+// user.
+func TestStreamsEndWhenTheTargetMoves(t *testing.T) {
+	hub, server := bridged(t, func(h *api.Handler) { h.Recheck = 5 * time.Millisecond })
+	web1, err := hub.Target(t.Context(), "web1", apitest.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := func(to fleet.Organization) {
+		t.Helper()
+		root := access.NewPrincipal("root", "test", access.Admins)
+		if err := hub.Move(t.Context(), root, web1.Target.ID, to, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move("acme/search")
+	for _, path := range []string{"/v1/targets/web1/look", "/v1/targets/web1/work"} {
+		body := upgrade(t, server, path, "operate@acme").Body
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = io.Copy(io.Discard, body)
+		}()
+		move("globex")
+		select {
+		case <-ended:
+		case <-time.After(2 * time.Minute):
+			t.Errorf("%s goes on", path)
+		}
+		_ = body.Close()
+		move("acme/search")
 	}
 }

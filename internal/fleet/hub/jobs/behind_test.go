@@ -25,7 +25,7 @@ func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 		store := &bustest.Behind{Store: bustest.NewStore()}
 		m := records.NewMirror(fleet.Store(store), "", records.ParseJob)
 		far := &agents{here: bustest.IDs(1), asked: map[fleet.TargetID][]string{}, fail: map[fleet.TargetID]error{}}
-		c := newDispatcher(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(error) {})
+		c := newDispatcher(m, far, time.Now, func(records.Job, fleet.TargetID) bool { return false }, func(error) {})
 		ctx, stop := context.WithCancel(t.Context())
 		var ends sync.WaitGroup
 		ends.Go(func() { _ = m.Follow(ctx) })

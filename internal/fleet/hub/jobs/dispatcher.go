@@ -19,7 +19,7 @@ type dispatcher struct {
 	exchange fleet.Exchange
 	now      func() time.Time
 	failed   func(error)
-	skips    func(id fleet.TargetID) bool // reports whether a target gets no jobs
+	skips    func(r records.Job, id fleet.TargetID) bool // reports whether a target does not get a job
 
 	mu      sync.Mutex
 	answers map[string]map[fleet.TargetID]records.JobAnswer // by job, not yet written
@@ -29,7 +29,7 @@ type dispatcher struct {
 }
 
 func newDispatcher(jobs *records.Mirror[records.Job], x fleet.Exchange, now func() time.Time,
-	skips func(fleet.TargetID) bool, failed func(error)) *dispatcher {
+	skips func(records.Job, fleet.TargetID) bool, failed func(error)) *dispatcher {
 	return &dispatcher{jobs: jobs, exchange: x, now: now, skips: skips, failed: failed,
 		answers: map[string]map[fleet.TargetID]records.JobAnswer{}, running: map[string]bool{},
 		writing: map[string]*flush{}, wake: make(chan struct{}, 1)}
@@ -39,7 +39,7 @@ func newDispatcher(jobs *records.Mirror[records.Job], x fleet.Exchange, now func
 func (c *dispatcher) deliver(ctx context.Context, id fleet.TargetID) {
 	for _, r := range c.jobs.Values() {
 		if _, waits := slices.BinarySearch(r.Pending, id); waits && r.Open(c.now().Unix()) {
-			c.send(ctx, r.Job, id)
+			c.send(ctx, r, id)
 		}
 		if job, ok := r.Cancellation(id); ok {
 			c.cancel(ctx, job, id)
@@ -55,7 +55,7 @@ func (c *dispatcher) offer(ctx context.Context, r records.Job) {
 	}
 	for _, id := range c.exchange.Connected() {
 		if _, waits := slices.BinarySearch(r.Pending, id); waits && open {
-			go c.send(ctx, r.Job, id)
+			go c.send(ctx, r, id)
 		}
 		if job, ok := r.Cancellation(id); ok {
 			go c.cancel(ctx, job, id)
@@ -93,13 +93,14 @@ func (c *dispatcher) enter(key string) (leave func(), ok bool) {
 
 // send sends a job to one target, unless that happens already. A target that does not answer gets
 // the job again from remind, or when it connects again.
-func (c *dispatcher) send(ctx context.Context, job fleet.Job, id fleet.TargetID) {
+func (c *dispatcher) send(ctx context.Context, r records.Job, id fleet.TargetID) {
+	job := r.Job
 	leave, ok := c.enter(job.ID + "/" + string(id))
 	if !ok {
 		return
 	}
 	defer leave()
-	if c.skips(id) {
+	if c.skips(r, id) {
 		return
 	}
 	c.mu.Lock()

@@ -63,7 +63,7 @@ func TestJobsReachEachAgentOnce(t *testing.T) {
 		var failed []error
 		store := bustest.NewStore()
 		m := records.NewMirror[records.Job](store, "", nil)
-		c := newDispatcher(m, far, time.Now, func(fleet.TargetID) bool { return false },
+		c := newDispatcher(m, far, time.Now, func(records.Job, fleet.TargetID) bool { return false },
 			func(err error) { failed = append(failed, err) })
 		ctx, stop := context.WithCancel(t.Context())
 		m.Changed = func(_ string, r records.Job, _ uint64, _ bool) { c.offer(ctx, r) }

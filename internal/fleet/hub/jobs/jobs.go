@@ -28,7 +28,7 @@ func (q *Queue) CreateJob(ctx context.Context, by access.Principal, job document
 	r := records.Job{
 		Job: fleet.Job{ID: records.NewID(), What: job.What, Arg: job.Arg, Run: job.Run, Signed: job.Signed,
 			By: by.Name, At: now.Unix()},
-		Pending: pending, Expires: now.Add(life).Unix(),
+		Pending: pending, Expires: now.Add(life).Unix(), Organization: by.Organization,
 	}
 	if err := q.Events.Record(ctx, fleet.HubEvent{Kind: fleet.JobChanged, By: by.Name,
 		Text: fmt.Sprintf("%s of %s", r.Title(), targetCount(len(pending)))}); err != nil {
@@ -37,7 +37,7 @@ func (q *Queue) CreateJob(ctx context.Context, by access.Principal, job document
 	if err := q.Records.Jobs.Put(ctx, r.ID, r, 0); err != nil {
 		return document.Job{}, fmt.Errorf("cannot store the job: %w", err)
 	}
-	return q.jobDoc(r), nil
+	return q.jobDoc(ctx, r), nil
 }
 
 func targetCount(n int) string {
@@ -47,7 +47,7 @@ func targetCount(n int) string {
 	return fmt.Sprintf("%d targets", n)
 }
 
-func (q *Queue) jobDoc(r records.Job) document.Job {
+func (q *Queue) jobDoc(ctx context.Context, r records.Job) document.Job {
 	d := document.Job{
 		Format: document.JobFormat, ID: r.ID, What: r.What, By: r.By, At: r.At * 1e9, Run: r.Run,
 		Expires: r.Expires * 1e9, CancelledBy: r.CancelledBy, Targets: []document.JobTarget{},
@@ -67,6 +67,7 @@ func (q *Queue) jobDoc(r records.Job) document.Job {
 		}
 		d.Targets = append(d.Targets, t)
 	}
+	d.Targets = slices.DeleteFunc(d.Targets, func(t document.JobTarget) bool { return !q.sees(ctx, r, t.ID) })
 	for i, a := range d.Targets {
 		t, _, _ := q.Records.Targets.Get(string(a.ID))
 		d.Targets[i].Name = cmp.Or(t.Name, string(a.ID))
@@ -87,20 +88,20 @@ func (q *Queue) HandleRoutes(t *api.Table) {
 // Job returns one job with its acknowledgements and the output of programs.
 func (q *Queue) Job(ctx context.Context, at route.JobID) (document.Job, error) {
 	r, _, ok := q.Records.Jobs.Get(at.Job)
-	if !ok {
+	if !ok || !q.seesAny(ctx, r) {
 		return document.Job{}, noJob(at.Job)
 	}
-	d := q.jobDoc(r)
+	d := q.jobDoc(ctx, r)
 	return d, q.addOutputs(ctx, r, &d)
 }
 
 // Jobs returns a page of the stored jobs, the newest first; limit 0 is the largest page.
-func (q *Queue) Jobs(_ context.Context, at route.Page) (document.JobPage, error) {
-	all := q.Records.Jobs.Values()
+func (q *Queue) Jobs(ctx context.Context, at route.Page) (document.JobPage, error) {
+	all := slices.DeleteFunc(q.Records.Jobs.Values(), func(r records.Job) bool { return !q.seesAny(ctx, r) })
 	slices.SortFunc(all, func(a, b records.Job) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
 	page := document.JobPage{Format: document.JobPageFormat, Total: len(all), Jobs: []document.Job{}}
 	for _, r := range view.Page(all, at.Offset, at.Limit) {
-		page.Jobs = append(page.Jobs, q.jobDoc(r))
+		page.Jobs = append(page.Jobs, q.jobDoc(ctx, r))
 	}
 	return page, nil
 }

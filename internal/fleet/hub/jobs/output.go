@@ -89,6 +89,9 @@ func awaited(ctx context.Context, jobs *records.Mirror[records.Job], id string, 
 func (q *Queue) CancelJob(ctx context.Context, by api.Caller, at route.JobID, _ document.ReasonRequest) error {
 	id := at.Job
 	r, err := q.Records.Jobs.Change(ctx, id, func(r *records.Job) error {
+		if err := q.mayCancel(ctx, *r); err != nil {
+			return err
+		}
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)),
 			func(a records.JobAnswer) bool { return a.Accepted })
 		if r.CancelledBy != "" || !r.Open(q.Now().Unix()) && !begun {
@@ -106,11 +109,6 @@ func (q *Queue) CancelJob(ctx context.Context, by api.Caller, at route.JobID, _ 
 		return err
 	}
 	return q.Events.Record(ctx, fleet.HubEvent{Kind: fleet.JobChanged, By: by.Name, Text: "cancelled: " + r.Title()})
-}
-
-func noJob(id string) error {
-	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the job %.40q", id),
-		Hint: "List the jobs: fettle job list"}
 }
 
 // maxOutputs limits the targets of a job whose output is shown. Failed targets have priority.

@@ -39,8 +39,15 @@ type Queue struct {
 
 // New returns a queue. Records must be open.
 func New(c Config) *Queue {
-	return &Queue{Config: c, dispatcher: newDispatcher(c.Records.Jobs, c.Exchange, c.Now, c.IsCloned,
-		func(err error) { c.Warn(err.Error()) })}
+	q := &Queue{Config: c}
+	q.dispatcher = newDispatcher(c.Records.Jobs, c.Exchange, c.Now, q.skips, func(err error) { c.Warn(err.Error()) })
+	return q
+}
+
+// skips reports whether a target does not get a job: it is cloned, or was moved out of the organization of the job.
+func (q *Queue) skips(r records.Job, id fleet.TargetID) bool {
+	t, _, ok := q.Records.Targets.Get(string(id))
+	return q.IsCloned(id) || r.Organization != "" && (!ok || !r.Organization.Contains(t.Organization))
 }
 
 // Deliver sends one target all its open jobs.

@@ -20,6 +20,8 @@ type Job struct {
 	Expires int64                        `json:"expires"` // seconds since 1970
 	// CancelledBy is the user who cancelled the job, or "".
 	CancelledBy string `json:"withdrawn,omitempty"`
+	// Organization is the organization of the user who created the job. Targets outside of it do not get the job.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // JobAnswer is the acknowledgement of one target.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/route"
@@ -69,8 +70,12 @@ func (s Service) Search(ctx context.Context, by api.Caller, q route.SearchQuery,
 		return d, err
 	}
 	defer end()
-	f.states(parts)
-	for _, find := range []func(context.Context) error{f.targets, f.modules, f.rollouts, f.runs} {
+	f.states(ctx, parts)
+	finders := []func(context.Context) error{f.targets, f.modules, f.runs}
+	if by.Organization == "" { // rollouts belong to the whole fleet
+		finders = append(finders, f.rollouts)
+	}
+	for _, find := range finders {
 		if err := find(ctx); err != nil {
 			return d, err
 		}
@@ -148,8 +153,11 @@ func (f finder) modules(ctx context.Context) error {
 	return err
 }
 
-func (f finder) states(parts []view.PartInUse) {
+func (f finder) states(ctx context.Context, parts []view.PartInUse) {
 	all, incomplete := f.Index.Find(parts, f.text)
+	if fleet.OrganizationOf(ctx) != "" && len(incomplete) > 0 { // the reasons can name other modules
+		incomplete = []string{"the hub cannot read some of the content: ask an operator of the fleet"}
+	}
 	f.found.States, f.found.Incomplete = first(f, "states", all), incomplete
 }
 

@@ -1,0 +1,51 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+)
+
+// sees reports whether the user of a request sees a job on a target: one of the organization, since it is in it.
+func (q *Queue) sees(ctx context.Context, r records.Job, id fleet.TargetID) bool {
+	of := fleet.OrganizationOf(ctx)
+	if of == "" {
+		return true
+	}
+	t, _, ok := q.Records.Targets.Get(string(id))
+	return ok && of.Contains(t.Organization) && r.At*1e9 >= t.Moved
+}
+
+// seesAny reports whether the user of a request sees a job: on at least one target. Jobs of tasks belong to scopes,
+// which organizations share.
+func (q *Queue) seesAny(ctx context.Context, r records.Job) bool {
+	if fleet.OrganizationOf(ctx) == "" {
+		return true
+	}
+	sees := func(id fleet.TargetID) bool { return q.sees(ctx, r, id) }
+	return r.Task == nil && (slices.ContainsFunc(r.Pending, sees) ||
+		slices.ContainsFunc(slices.Collect(maps.Keys(r.Answers)), sees))
+}
+
+// noJob returns the refusal for a job that does not exist for the user.
+func noJob(id string) error {
+	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the job %.40q", id),
+		Hint: "List the jobs: fettle job list"}
+}
+
+// mayCancel returns a refusal unless the user of a request sees a job, and its creator belongs to the organization.
+func (q *Queue) mayCancel(ctx context.Context, r records.Job) error {
+	if !q.seesAny(ctx, r) {
+		return noJob(r.ID)
+	}
+	if fleet.OrganizationOf(ctx).Contains(r.Organization) {
+		return nil
+	}
+	return &api.Refusal{Status: 403, Why: fmt.Sprintf("cannot cancel the job %s: no user of your organization created it",
+		r.ID), Hint: "Ask an operator of the fleet"}
+}
