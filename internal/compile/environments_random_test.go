@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,8 @@ type environmentsWorld struct {
 	all                          []environmentDraw
 	repository, role, group, own string
 	targets                      map[string]string // the label l by target
+	// dynamic is the environment of enrolled targets with the label a, if its name is set. selects is not used.
+	dynamic environmentDraw
 }
 
 func drawEnvironments(t *rapid.T) environmentsWorld {
@@ -37,8 +40,15 @@ func drawEnvironments(t *rapid.T) environmentsWorld {
 		}
 		w.all = append(w.all, e)
 	}
+	if rapid.Bool().Draw(t, "dynamic") {
+		w.dynamic = environmentDraw{name: rapid.SampledFrom([]string{"review", "review", "e0"}).Draw(t, "name"),
+			domain: rapid.SampledFrom([]string{"", "r.org"}).Draw(t, "domain of dynamic"), value: value("dynamic")}
+		if len(w.all) > 0 {
+			w.dynamic.parent = rapid.SampledFrom(w.all).Draw(t, "parent of dynamic").name
+		}
+	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "targets") {
-		w.targets[fmt.Sprintf("t%d", i)] = rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "label")
+		w.targets[fmt.Sprintf("t%d", i)] = rapid.SampledFrom([]string{"a", "a", "a", "b", "c", "d"}).Draw(t, "label")
 	}
 	return w
 }
@@ -79,7 +89,8 @@ func (w environmentsWorld) files(blocks int, joined bool) map[string]string {
 	var enrolled []string
 	for _, name := range slices.Sorted(maps.Keys(w.targets)) {
 		if joined {
-			enrolled = append(enrolled, fmt.Sprintf("%q: {\"labels\": {\"l\": %q}}", name, w.targets[name]))
+			enrolled = append(enrolled, fmt.Sprintf("%q: {\"labels\": {\"l\": %q}%s}", name, w.targets[name],
+				w.attribute(w.targets[name])))
 		}
 		if !joined {
 			fmt.Fprintf(&b, "target %q {\n  labels = { l = %q }\n  roles = [\"r\"]\n  vars = %s\n}\n", name, w.targets[name],
@@ -91,6 +102,21 @@ func (w environmentsWorld) files(blocks int, joined bool) map[string]string {
 	}
 	files["fettle.hcl"] = b.String()
 	return files
+}
+
+// attribute returns the environment of an enrolled target in its block.
+func (w environmentsWorld) attribute(label string) string {
+	if d := w.dynamic; label == "a" && d.name != "" {
+		text, _ := json.Marshal(map[string]any{"name": d.name, "parent": d.parent, "domain": d.domain,
+			"vars": map[string]string{"v": d.value}})
+		return ", \"environment\": " + strings.Replace(string(text), `"vars":{"v":""}`, `"vars":{}`, 1)
+	}
+	return ""
+}
+
+// moved reports whether a target is in the dynamic environment: a declared environment of its name takes precedence.
+func (w environmentsWorld) moved(label string, joined bool) bool {
+	return joined && label == "a" && w.dynamic.name != "" && w.chainOf(w.dynamic.name) == nil
 }
 
 // labels selects no target if the environment has no members: no target has the value "none".
@@ -105,6 +131,9 @@ func (e environmentDraw) labels() string {
 func (w environmentsWorld) chainOf(name string) (out []environmentDraw) {
 	for name != "" {
 		i := slices.IndexFunc(w.all, func(e environmentDraw) bool { return e.name == name })
+		if i < 0 {
+			return nil
+		}
 		out, name = append(out, w.all[i]), w.all[i].parent
 	}
 	slices.Reverse(out)
@@ -131,7 +160,9 @@ func (w environmentsWorld) expected(label string, joined bool) (list, environmen
 			chain = inside
 		}
 	}
-	if selecting > 0 && chain == nil {
+	if w.moved(label, joined) {
+		chain = append(w.chainOf(w.dynamic.parent), w.dynamic)
+	} else if selecting > 0 && chain == nil {
 		return "", ""
 	}
 	value, domain, parent := "default", "", ""
@@ -180,7 +211,7 @@ func orQuotes(text string) string {
 
 // TestRandomEnvironments compares lists and members with the definition, for random environments.
 func TestRandomEnvironments(t *testing.T) {
-	nested, conflicts, members := 0, 0, 0
+	nested, conflicts, members, moved := 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawEnvironments(rt)
 		joined := rapid.Bool().Draw(rt, "joined")
@@ -205,6 +236,9 @@ func TestRandomEnvironments(t *testing.T) {
 			case environment != "":
 				want[environment] = append(want[environment], name)
 				members++
+				if w.moved(w.targets[name], joined) {
+					moved++
+				}
 				if len(w.chainOf(environment)) > 1 {
 					nested++
 				}
@@ -226,8 +260,8 @@ func TestRandomEnvironments(t *testing.T) {
 			}
 		}
 	})
-	if t.Logf("%d members, %d of nested environments, %d conflicts", members, nested, conflicts); nested < 10 ||
-		conflicts < 10 || members < 30 {
-		t.Errorf("%d members, %d of nested environments, %d conflicts: this shows nothing", members, nested, conflicts)
+	if t.Logf("%d members, %d of nested and %d of dynamic environments, %d conflicts", members, nested, moved,
+		conflicts); nested < 10 || moved < 5 || conflicts < 10 || members < 30 {
+		t.Error("this shows nothing")
 	}
 }

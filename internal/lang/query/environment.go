@@ -74,7 +74,7 @@ func environmentOf(p *source.Program, t *source.Target, labels map[string]string
 // environmentMembers returns the members of all environments by name, sorted.
 func environmentMembers(p *source.Program, r *syntax.Reports, all *targetIndex) map[string][]string {
 	out := map[string][]string{}
-	if len(p.Environments) == 0 {
+	if len(p.Environments)+len(p.Dynamic) == 0 {
 		return out
 	}
 	for _, t := range p.Targets {
