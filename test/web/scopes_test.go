@@ -84,6 +84,7 @@ func TestScopes(t *testing.T) {
 	b.until("the failed task", oneLine+".includes('cluster/web ✖ failed')")
 	b.shows("/scopes/tree", "room/north", "cluster/web")
 	b.shows("/scopes/room/north", "cluster/web")
+	b.shows("/?by=scope", "cluster/web 1", "without scope")
 	b.shows("/tasks", "load", "Needs a decision")
 	b.shows("/inbox", "load of cluster/web: the agent stopped during the attempt")
 	b.click("#main a[href*='#task-load']")

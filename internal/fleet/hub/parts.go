@@ -94,6 +94,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 			return c.view.ByID(ctx, c.now())
 		}})
 	p.scopes = newScopes(c)
+	view.SetScopes(c.view, p.scopes.ByTarget)
 	c.assignments.Lost = func(id fleet.TargetID, issued time.Time) {
 		c.retryQueue.Add(c.context(), limits.RetryTask{Key: "lost/" + string(id),
 			Do: func(ctx context.Context) error { return scopes.NoteLoss(ctx, &c.records, c.events, id, issued) }})

@@ -24,7 +24,7 @@ type TargetQuery struct {
 	// on neither, only if their place in the order changes.
 	After string
 	State document.State // only targets in this state; "" means all
-	// By adds counts: all, or in groups by fleet, by module, or by label:NAME. "" adds none.
+	// By adds counts: all, or in groups by fleet, by module, by scope, or by label:NAME. "" adds none.
 	By  string
 	Now time.Time
 }

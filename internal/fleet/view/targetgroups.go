@@ -49,8 +49,9 @@ func (of grouping) count(to *document.TargetPage, all []entry, q TargetQuery) {
 	to.Groups = to.Groups[:len(to.Groups)-to.MoreGroups]
 }
 
-// newGrouping returns a grouping for its name. lists are the modules of each list of an assignment.
-func newGrouping(by string, lists map[int64][]string) (grouping, error) {
+// newGrouping returns a grouping for its name. lists are the modules of each list of an assignment, and scopes the
+// scopes of each target, by its name.
+func newGrouping(by string, lists map[int64][]string, scopes map[string][]string) (grouping, error) {
 	one := make([]string, 1)
 	alone := func(name string) []string {
 		one[0] = name
@@ -64,6 +65,13 @@ func newGrouping(by string, lists map[int64][]string) (grouping, error) {
 		return nil, nil
 	case "fleet":
 		return func(e entry) []string { return alone(e.Fleet) }, nil
+	case "scope":
+		return func(e entry) []string {
+			if all := scopes[e.Name]; len(all) > 0 {
+				return all
+			}
+			return alone("")
+		}, nil
 	case "module":
 		return func(e entry) []string {
 			if all := lists[e.list]; len(all) > 0 {
@@ -72,5 +80,5 @@ func newGrouping(by string, lists map[int64][]string) (grouping, error) {
 			return alone("")
 		}, nil
 	}
-	return nil, queryError(fmt.Errorf("cannot group by %.80q: use all, fleet, module or label:NAME", by))
+	return nil, queryError(fmt.Errorf("cannot group by %.80q: use all, fleet, module, scope or label:NAME", by))
 }

@@ -116,6 +116,21 @@ func TestTargetGroups(t *testing.T) {
 	if !slices.Equal(got, []string{" 7", "modules/m0 1", "modules/m1 1"}) {
 		t.Errorf("%v", got)
 	}
+	if p := get(view.TargetQuery{By: "scope"}); len(p.Groups) != 1 || p.Groups[0].Name != "" {
+		t.Errorf("without scopes: %+v", p.Groups)
+	}
+	name := get(view.TargetQuery{State: document.Unknown, Limit: 1}).Targets[0].Name
+	view.SetScopes(v, func() map[string][]string {
+		return map[string][]string{name: {"cluster/a", "rack/1"}, "other": {"rack/2"}}
+	})
+	p = get(view.TargetQuery{By: "scope"})
+	got = nil
+	for _, g := range p.Groups {
+		got = append(got, fmt.Sprint(g.Name, " ", g.Total))
+	}
+	if !slices.Equal(got, []string{" 7", "cluster/a 1", "rack/1 1"}) {
+		t.Errorf("%v", got)
+	}
 	if p := get(view.TargetQuery{By: "all"}); len(p.Groups) > 0 || p.States[document.Unknown] != 7 {
 		t.Errorf("%+v", p)
 	}

@@ -54,7 +54,11 @@ func addCounts(ctx context.Context, v *View, to *document.TargetPage, all []entr
 			return err
 		})
 	}
-	of, gerr := newGrouping(q.By, lists)
+	var scopes map[string][]string
+	if q.By == "scope" {
+		scopes = scopesByTarget(v)
+	}
+	of, gerr := newGrouping(q.By, lists, scopes)
 	if err = cmp.Or(err, gerr); err == nil {
 		of.count(to, all, q)
 	}

@@ -53,8 +53,9 @@ type View struct {
 	mu          sync.Mutex
 	contacts    map[fleet.TargetID]contact
 	memberships map[string]Memberships // by the target's name
-	more        chan struct{}          // closed and replaced at each change
-	damage      chan error             // the first damage
+	scopes      func() map[string][]string
+	more        chan struct{} // closed and replaced at each change
+	damage      chan error    // the first damage
 }
 
 // contact is the last contact with an agent.
@@ -257,4 +258,22 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 	v.stored.changes.add(t.changed, t.changedAll)
 	v.changed()
 	return nil
+}
+
+// SetScopes sets a function of a view that returns the scopes of each target, by its name, for groups of targets.
+func SetScopes(v *View, f func() map[string][]string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.scopes = f
+}
+
+// scopesByTarget returns the scopes of each target, by its name.
+func scopesByTarget(v *View) map[string][]string {
+	v.mu.Lock()
+	f := v.scopes
+	v.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f()
 }

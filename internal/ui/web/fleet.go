@@ -22,7 +22,7 @@ type fleetData struct {
 	Alarms int
 	Select string // as the user wrote it
 	State  string // only targets in this state; "" means all
-	By     string // the label of the groups, fleet or module; "" means one group
+	By     string // the label of the groups, fleet, module or scope; "" means one group
 	Sort   string
 	Total  int
 	Groups []tileGroup
@@ -74,7 +74,7 @@ func grouping(by string) string {
 	switch {
 	case by == "":
 		return "all"
-	case by == "fleet", by == "module", strings.HasPrefix(by, "label:"):
+	case by == "fleet", by == "module", by == "scope", strings.HasPrefix(by, "label:"):
 		return by
 	}
 	return "label:" + by
@@ -82,7 +82,7 @@ func grouping(by string) string {
 
 // draw sets the groups: with a tile for each target, or with numbers if there are very many.
 func (d *fleetData) draw(v *visit, at route.TargetQuery, counts document.TargetPage) error {
-	if counts.Total <= mostDrawn && at.By != "module" {
+	if counts.Total <= mostDrawn && at.By != "module" && at.By != "scope" {
 		at.Limit, at.After, at.By, at.Sort = 0, "", "", ""
 		all, err := get(v, route.Targets(), at)
 		d.Groups = tileGroups(all.Targets, grouping(d.By))
@@ -112,6 +112,8 @@ func (d *fleetData) narrow(g document.TargetGroup) string {
 	switch {
 	case g.Name == "":
 		return ""
+	case d.By == "scope":
+		return scopePath(g.Name)
 	case d.By == "module":
 		return "/modules/" + url.PathEscape(g.Name)
 	case !isLabel, d.Select != "", strings.ContainsAny(label+g.Name, ":=,%+"), !plainWord().MatchString(label + g.Name):

@@ -206,3 +206,10 @@ func BenchmarkScopePages(b *testing.B) {
 		b.ReportMetric(float64(read(s, "/scopes/cluster/search").Body.Len())/1000, "KB")
 	}
 }
+
+// TestGroupsByScope: the groups of the fleet page by scope have numbers, and lead to the page of the scope.
+func TestGroupsByScope(t *testing.T) {
+	s := siteOf(t, fakehub.Hostile{Rights: []string{"read"}, Text: "cluster/web"})
+	inOrder(t, read(s, "/?by=scope").Body.String(), "<option selected>scope</option>",
+		`<a href="/scopes/cluster/web">cluster/web</a>`, "$HUB/v1/targets?by=scope")
+}

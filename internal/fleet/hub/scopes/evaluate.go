@@ -79,6 +79,17 @@ func (s *Scopes) stored() (out query.Scopes) {
 	return out
 }
 
+// ByTarget returns the scopes that contain each target, directly, by the name of the target.
+func (s *Scopes) ByTarget() map[string][]string {
+	out := map[string][]string{}
+	for _, x := range s.stored().Scopes {
+		for _, name := range x.Targets {
+			out[name] = append(out[name], x.ID())
+		}
+	}
+	return out
+}
+
 // observe adds the state of all targets.
 func (s *Scopes) observe(ctx context.Context, to *evaluation) error {
 	all, err := s.Observe(ctx)

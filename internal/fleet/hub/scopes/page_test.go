@@ -75,6 +75,9 @@ func TestWithinUnknownScope(t *testing.T) {
 	if err != nil || len(p.Scopes) != 1 {
 		t.Errorf("%+v %v", p, err)
 	}
+	if got := h.ByTarget(); !slices.Equal(got["db1"], []string{"cluster/db"}) || got["web1"] != nil {
+		t.Errorf("the scopes of targets: %v", got)
+	}
 	var refused *api.Refusal
 	_, err = Service{Of: h}.page(t.Context(), route.ScopeQuery{Within: "cluster/dbs"})
 	if !errors.As(err, &refused) || refused.Status != api.NotFound || !strings.Contains(refused.Hint, "cluster/db?") {

@@ -127,7 +127,7 @@ retired or revoked, for example.`,
 		"order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
 	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
 	c.Flags().StringVar(&q.State, "in-state", "", "only targets in this `STATE`")
-	c.Flags().StringVar(&q.By, "by", "", "only counts of targets, in `GROUPS`: all, fleet, module or label:NAME")
+	c.Flags().StringVar(&q.By, "by", "", "only counts of targets, in `GROUPS`: all, fleet, module, scope or label:NAME")
 	c.Flags().StringVar(&q.After, "after", "", "the targets after this `CURSOR` of an earlier answer in the same order")
 	cli.LimitOrAllFlag(c, &q.Limit, 0, "targets")
 	w.Flag(c)
