@@ -25,16 +25,16 @@ func ShowStatus(ctx context.Context, s *cli.Printer, watch bool) error {
 	return hubclient.Showing(ctx, s, hubclient.Watching{On: watch}, func(hub *client.Client) (document.Status, error) {
 		st, err := client.Get(ctx, hub, route.Status())
 		if err == nil && !s.JSON {
-			health, err = client.Get(ctx, hub, route.Health())
+			health, err = wholeFleet(ctx, hub, route.Health(), route.None{})
 		}
 		if err == nil && !s.JSON {
-			repos, err = client.Get(ctx, hub, route.Repositories())
+			repos, err = wholeFleet(ctx, hub, route.Repositories(), route.None{})
 		}
 		if err == nil && !s.JSON {
-			alarms, err = client.Get(ctx, hub, route.Alarms())
+			alarms, err = wholeFleet(ctx, hub, route.Alarms(), route.None{})
 		}
 		if err == nil && !s.JSON {
-			scopes, err = client.GetAt(ctx, hub, route.Scopes(), route.ScopeQuery{})
+			scopes, err = wholeFleet(ctx, hub, route.Scopes(), route.ScopeQuery{})
 			if errors.Is(err, fleet.ErrNotFound) { // an older hub
 				err = nil
 			}
@@ -63,7 +63,7 @@ func showFleet(s *cli.Printer, st document.Status, h document.Health, r document
 			hub = append(hub, c.Name+": "+c.Error)
 		}
 	}
-	if len(hub) == 0 {
+	if len(hub) == 0 && h.Hub != "" {
 		hub = []string{"healthy"}
 	}
 	for _, p := range r.Repositories {

@@ -117,7 +117,7 @@ retired or revoked, for example.`,
 			return hubclient.Showing(c.Context(), s.Printer, w, func(hub *client.Client) (document.TargetPage, error) {
 				p, err := client.GetAt(c.Context(), hub, route.Targets(), q)
 				if err == nil && !s.JSON {
-					alarms, err = client.Get(c.Context(), hub, route.Alarms())
+					alarms, err = wholeFleet(c.Context(), hub, route.Alarms(), route.None{})
 				}
 				return p, err
 			}, func(s *cli.Printer, p document.TargetPage) { showTargets(s, p, alarms.Alarms) })
