@@ -83,6 +83,8 @@ type Pin struct {
 	Reason string `json:"reason,omitempty"`
 	// Permit is the signed permit for targets that refuse an older commit; see Assigned.
 	Permit string `json:"permit,omitempty"`
+	// Environment is the name of the environment that has this pin, or "".
+	Environment string `json:"-"`
 }
 
 var targetName = sync.OnceValue(

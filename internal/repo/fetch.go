@@ -62,6 +62,18 @@ func (r Remote) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
+// HasRef reports whether it has a branch or a tag of this name.
+func (r Remote) HasRef(ctx context.Context, name string) (bool, error) {
+	if err := checkRev(name); err != nil {
+		return false, err
+	}
+	out, err := r.run(ctx, "ls-remote", "--refs", "--", r.source, "refs/heads/"+name, "refs/tags/"+name)
+	if err != nil {
+		return false, fmt.Errorf("cannot list the branches of %q: %w", r.source, err)
+	}
+	return out != "", nil
+}
+
 // Fetch makes dir, which must not exist, a bare repository with one commit: the tag, branch or
 // commit that rev names, "" for the HEAD of the remote. It returns the hash of the commit.
 func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err error) {

@@ -13,32 +13,33 @@ type AlarmKind string
 
 // The kinds of alarms. If Compute returns an alarm, the affected assignments do not change.
 const (
-	Unreadable         AlarmKind = "unreadable"          // a revision or the repository cannot be read
-	MassRemoval        AlarmKind = "mass_removal"        // a module would be removed from too many targets: see Digest
-	UnregisteredTarget AlarmKind = "unregistered_target" // a target has an assignment, but no registry entry
-	SameName           AlarmKind = "same_name"           // two active targets have the same name
-	Unresolved         AlarmKind = "unresolved_pin"      // the ref of a pin does not exist
-	Conflict           AlarmKind = "pins_conflict"       // two pins of the same target or module have different refs
-	TooManyPinned      AlarmKind = "too_many_pinned"
-	ConfigurationError AlarmKind = "configuration_error" // in the modules of a target
-	NoBundle           AlarmKind = "no_bundle"
-	TooMuchExported    AlarmKind = "too_much_exported"   // the exported values for one target are too large
-	WrongValue         AlarmKind = "wrong_value"         // an exported value does not have the type of the output
-	Behind             AlarmKind = "behind"              // an agent has a newer assignment than this hub
-	Incompatible       AlarmKind = "incompatible"        // a hub refuses an agent because of its protocol version
-	Cloned             AlarmKind = "cloned"              // several hosts have the identity of a target
-	Redundancy         AlarmKind = "redundancy"          // some data has fewer copies than configured
-	RolloutPaused      AlarmKind = "rollout_paused"      // a rollout paused by itself, and an operator must decide
-	RolloutWaits       AlarmKind = "rollout_waits"       // a rollout waits for the approval of users
-	RolloutHeld        AlarmKind = "rollout_held"        // targets lack content that is held
-	ExemptionRequested AlarmKind = "exemption_requested" // an exemption from windows waits for the approval of users
-	WindowsIgnored     AlarmKind = "windows_ignored"     // targets may change outside of their windows
-	LockOverdue        AlarmKind = "lock_overdue"        // targets did not release slots of a lock in time
-	LockQueue          AlarmKind = "lock_queue"          // targets wait for a slot of a lock for too long
-	BarrierClosed      AlarmKind = "barrier_closed"      // targets wait at a barrier for too long
-	ScopeFailed        AlarmKind = "scope_failed"        // the verdict of a scope is failed
-	TaskFailed         AlarmKind = "task_failed"         // a task of a scope failed, and is not tried again
-	TaskUndecided      AlarmKind = "task_undecided"      // a user must decide whether a task is done
+	Unreadable          AlarmKind = "unreadable"          // a revision or the repository cannot be read
+	MassRemoval         AlarmKind = "mass_removal"        // a module would be removed from too many targets: see Digest
+	UnregisteredTarget  AlarmKind = "unregistered_target" // a target has an assignment, but no registry entry
+	SameName            AlarmKind = "same_name"           // two active targets have the same name
+	Unresolved          AlarmKind = "unresolved_pin"      // the ref of a pin does not exist
+	Conflict            AlarmKind = "pins_conflict"       // two pins of the same target or module have different refs
+	TooManyPinned       AlarmKind = "too_many_pinned"
+	ConfigurationError  AlarmKind = "configuration_error" // in the modules of a target
+	NoBundle            AlarmKind = "no_bundle"
+	TooMuchExported     AlarmKind = "too_much_exported"    // the exported values for one target are too large
+	WrongValue          AlarmKind = "wrong_value"          // an exported value does not have the type of the output
+	Behind              AlarmKind = "behind"               // an agent has a newer assignment than this hub
+	Incompatible        AlarmKind = "incompatible"         // a hub refuses an agent because of its protocol version
+	Cloned              AlarmKind = "cloned"               // several hosts have the identity of a target
+	Redundancy          AlarmKind = "redundancy"           // some data has fewer copies than configured
+	RolloutPaused       AlarmKind = "rollout_paused"       // a rollout paused by itself, and an operator must decide
+	RolloutWaits        AlarmKind = "rollout_waits"        // a rollout waits for the approval of users
+	RolloutHeld         AlarmKind = "rollout_held"         // targets lack content that is held
+	ExemptionRequested  AlarmKind = "exemption_requested"  // an exemption from windows waits for the approval of users
+	WindowsIgnored      AlarmKind = "windows_ignored"      // targets may change outside of their windows
+	LockOverdue         AlarmKind = "lock_overdue"         // targets did not release slots of a lock in time
+	LockQueue           AlarmKind = "lock_queue"           // targets wait for a slot of a lock for too long
+	EnvironmentConflict AlarmKind = "environment_conflict" // an environment that an operator created has no effect
+	BarrierClosed       AlarmKind = "barrier_closed"       // targets wait at a barrier for too long
+	ScopeFailed         AlarmKind = "scope_failed"         // the verdict of a scope is failed
+	TaskFailed          AlarmKind = "task_failed"          // a task of a scope failed, and is not tried again
+	TaskUndecided       AlarmKind = "task_undecided"       // a user must decide whether a task is done
 )
 
 // MaxAlarmTargets limits the targets in an alarm.

@@ -90,6 +90,7 @@ func Compute(in Input) Output {
 		readable: readableWindows{}}
 	c.targets()
 	c.readPins()
+	c.readEnvironments()
 	c.boundPins()
 	c.readFreezes()
 	c.exempt = readExemptions(c.in.Exemptions, c.in.Now, &c.alarms, c.at)

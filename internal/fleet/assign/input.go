@@ -18,6 +18,8 @@ type Input struct {
 	// Pins are additional pins. Each target can also have one in its registry entry.
 	Pins    []Pin
 	Freezes []Freeze
+	// Environments are the environments that operators created. They need not be in force.
+	Environments []Environment
 	// Replacements are rollbacks of the fleet, at most one for each part.
 	Replacements []Replacement
 	// Exemptions let targets change outside of their windows.

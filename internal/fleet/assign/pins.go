@@ -35,7 +35,7 @@ func (in Input) eachPin(f func(fleet.TargetID, fleet.Pin)) {
 		if t.Standing != fleet.Active {
 			continue
 		}
-		if len(in.Pins) > 0 {
+		if len(in.Pins)+len(in.Environments) > 0 {
 			active[t.ID] = true
 		}
 		if t.Pin != nil {
@@ -45,6 +45,14 @@ func (in Input) eachPin(f func(fleet.TargetID, fleet.Pin)) {
 	for _, p := range in.Pins {
 		if active[p.Target] {
 			f(p.Target, p.Pin)
+		}
+	}
+	for id, e := range EnvironmentsOf(in.environments(), in.Now) {
+		if !active[id] {
+			continue
+		}
+		for _, p := range e.pins() {
+			f(id, p)
 		}
 	}
 }
@@ -60,9 +68,12 @@ func (c *computation) settlePins(d *decision) {
 		if i > 0 && pins[i-1].Module == p.Module && pins[i-1].Ref != p.Ref {
 			what := cmp.Or(p.Module, "the target")
 			d.keep(fmt.Sprintf("%s is pinned to %s and to %s", what, pins[i-1].Ref, p.Ref))
-			c.alarms.add(Conflict, d.target.ID,
-				"The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name,
-				d.kept)
+			remedy := "Remove one of the pins: fettle target unpin"
+			if e := cmp.Or(pins[i-1].Environment, p.Environment); e != "" {
+				remedy = "Remove the pin or the environment: fettle target unpin, or fettle environment remove " + e
+			}
+			c.alarms.add(Conflict, d.target.ID, "The assignment of %s does not change, because %s. %s", d.target.Name, d.kept,
+				remedy)
 		}
 	}
 	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })
@@ -213,4 +224,53 @@ func badNeeds(list []fleet.Assigned) string {
 		}
 	}
 	return ""
+}
+
+// environments returns the environments that have an effect. An environment with the name of a declared one has none.
+func (in Input) environments() (out []Environment) {
+	if len(in.Environments) == 0 {
+		return nil
+	}
+	declared := in.Revisions[in.Refs[in.Branch].Commit].declares()
+	for _, e := range in.Environments {
+		if !declared[e.ID()] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// declares returns the IDs of the scopes that a commit declares.
+func (c Contents) declares() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range c.Scopes.Scopes {
+		out[s.ID()] = true
+	}
+	return out
+}
+
+// readEnvironments raises the alarms about environments in force that have no effect on some targets.
+func (c *computation) readEnvironments() {
+	if len(c.in.Environments) == 0 {
+		return
+	}
+	declared := c.in.Revisions[c.in.Refs[c.in.Branch].Commit].declares()
+	of := EnvironmentsOf(c.in.environments(), c.in.Now)
+	for _, e := range c.in.Environments {
+		if !e.InForce(c.in.Now) {
+			continue
+		}
+		if declared[e.ID()] {
+			c.alarms.say(EnvironmentConflict, "The repository declares the environment %[1]s, so the environment %[1]s that "+
+				"%[2]s created has no effect. Remove it: fettle environment remove %[1]s", e.Name, e.By)
+			continue
+		}
+		for _, d := range c.all {
+			first := of[d.target.ID]
+			if slices.Contains(e.Targets, d.target.ID) && first.Name != e.Name && d.target.Standing == fleet.Active {
+				c.alarms.add(EnvironmentConflict, d.target.ID, "%s is in the environments %s and %s. The first one counts. "+
+					"Remove one of them: fettle environment remove", d.target.Name, first.Name, e.Name)
+			}
+		}
+	}
 }

@@ -18,6 +18,7 @@ const (
 	PinEvent               EventKind = "pin"
 	FreezeEvent            EventKind = "freeze"
 	ReplacementEvent       EventKind = "replacement" // a rollback of the fleet; key: its part
+	EnvironmentEvent       EventKind = "environment" // an environment that an operator created; key: its name
 	ExemptionEvent         EventKind = "exemption"   // of targets from their windows; key: its ID
 	BinaryEvent            EventKind = "program"
 	RefEvent               EventKind = "ref" // a new result for a branch or tag; key: its name
@@ -41,6 +42,7 @@ type Event struct {
 	Freeze            *Freeze
 	Replacement       *Replacement
 	Exemption         *Exemption
+	Environment       *Environment
 	Binary            *BinarySetting
 	Ref               *Ref
 	Approval          *Approval
@@ -62,6 +64,7 @@ type State struct {
 	freezes            table[Freeze]
 	replacements       table[Replacement]
 	exemptions         table[Exemption]
+	environments       table[Environment]
 	binaries           table[BinarySetting]
 	refs               table[Ref]
 	approvals          table[Approval]
@@ -105,7 +108,8 @@ func (t table[T]) list() []T {
 func NewState(epoch uint64, branch string) *State {
 	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{},
 		freezes: table[Freeze]{}, replacements: table[Replacement]{}, exemptions: table[Exemption]{},
-		binaries: table[BinarySetting]{}, refs: table[Ref]{},
+		environments: table[Environment]{},
+		binaries:     table[BinarySetting]{}, refs: table[Ref]{},
 		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{},
 		previous: map[fleet.TargetID]fleet.Assignment{}}
 }
@@ -127,6 +131,8 @@ func (s *State) Fold(e Event) {
 		s.replacements.put(e.Key, e.Rev, e.Replacement)
 	case ExemptionEvent:
 		s.exemptions.put(e.Key, e.Rev, e.Exemption)
+	case EnvironmentEvent:
+		s.environments.put(e.Key, e.Rev, e.Environment)
 	case BinaryEvent:
 		s.binaries.put(e.Key, e.Rev, e.Binary)
 	case RefEvent:
@@ -173,7 +179,8 @@ func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	}
 	in := Input{Now: now, shared: s.shared, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned,
 		Targets: s.registry.targets, Enrolled: s.registry.enrolled, Pins: s.pins.list(), Freezes: s.freezes.list(),
-		Replacements: s.replacements.list(), Exemptions: s.exemptions.list(), Binaries: s.binaries.list(),
+		Replacements: s.replacements.list(), Exemptions: s.exemptions.list(),
+		Environments: s.environments.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
 		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
@@ -204,13 +211,14 @@ func (s *State) Marshal() []byte {
 		Binaries  []BinarySetting                     `json:"programs,omitempty"`
 		Replaced  []Replacement                       `json:"replacements,omitempty"`
 		Exempt    []Exemption                         `json:"exemptions,omitempty"`
+		Created   []Environment                       `json:"environments,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
 	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Replacements, in.Exemptions,
-		in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
+		in.Environments, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // all fields have a JSON form
 	}

@@ -122,16 +122,32 @@ func labelText(labels map[string]string) string {
 }
 
 func pinText(p fleet.Pin) string {
+	if p.Environment != "" {
+		return environmentText(p)
+	}
 	text := "it is pinned"
 	if p.Module != "" {
 		text = p.Module + " is pinned"
 	}
-	text += " to " + p.Ref + " by " + p.By
+	return text + " to " + p.Ref + " by " + p.By + untilText(p)
+}
+
+func untilText(p fleet.Pin) (text string) {
 	if p.Until != 0 {
-		text += " until " + time.Unix(p.Until, 0).UTC().Format("2006-01-02 15:04 MST")
+		text = " until " + time.Unix(p.Until, 0).UTC().Format("2006-01-02 15:04 MST")
 	}
 	if p.Reason != "" {
 		text += ": " + p.Reason
 	}
 	return text
+}
+
+// environmentText explains a pin of an environment that an operator created.
+func environmentText(p fleet.Pin) string {
+	what := "its content"
+	if p.Module != "" {
+		what = p.Module
+	}
+	return fmt.Sprintf("it is in the environment %s of %s%s, so %s follows %s", p.Environment, p.By, untilText(p), what,
+		p.Ref)
 }

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/environments"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -33,6 +34,7 @@ import (
 func apiTable(h *Hub) *api.Table {
 	shown, slots := heldView{h.view, h.heldContent}, locks.Service{Of: h.locks}
 	exemptions := rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events}
+	created := environments.Service{Now: h.now, Records: &h.records, Events: h.events, HasRef: h.repository.HasRef}
 	t := api.NewTable(shown)
 	api.HandleThisHub(t, h)
 	api.HandleStatus(t, h.view, h.targets)
@@ -46,11 +48,12 @@ func apiTable(h *Hub) *api.Table {
 	api.HandleJobs(t, h.jobs)
 	api.HandleRollouts(t, h.rolloutService())
 	api.HandleExemptions(t, exemptions)
+	api.HandleEnvironments(t, created)
 	api.HandleBinaries(t, h.binaries)
 	api.HandleRequests(t, h.requests)
 	api.HandleGetAt(t, route.AuditLog(), h.auditLog)
 	for _, part := range []interface{ HandleRoutes(t *api.Table) }{
-		h.repository, h.exports, h.jobs, h.rolloutService(), h.differences, exemptions, h.binaries, &h.users,
+		h.repository, h.exports, h.jobs, h.rolloutService(), h.differences, exemptions, created, h.binaries, &h.users,
 		h.members.HubStatus, h.members.Retirement, &h.notices, h.backups, h.requests, h.certificates, slots,
 		waits.Service{Of: h.waits}, scopes.Service{Of: h.scopes}, h.history,
 		searchService(&h.core, h.index, h.rolloutService()),

@@ -94,7 +94,8 @@ func (w *several) prepared() alone {
 	id, link := w.agent("web1", tok.Secret)
 	w.assigned(id, link, fleet.Assignment{})
 	w.commit(map[string]string{"fettle.hcl": webGroup + "policy { rollout = \"careful\" }\n" +
-		"cluster \"search\" {\n  labels = { role = \"web\" }\n}\n"})
+		"cluster \"search\" {\n  labels = { role = \"web\" }\n}\n" +
+		"environment \"staging\" { labels = { role = \"web\" } }\n"})
 	until(w.t, "a verdict of the scope", func() (h document.ScopeHistory, _ bool) {
 		err := o.ask("GET", "/v1/scopes/cluster/search/history", nil, &h)
 		return h, err == nil && len(h.Verdicts) > 0
@@ -103,6 +104,11 @@ func (w *several) prepared() alone {
 		var page document.RolloutPage
 		o.must("GET", "/v1/rollouts", nil, &page)
 		return page, len(page.Rollouts) > 0
+	})
+	until(w.t, "an environment", func() (error, bool) {
+		err := o.ask("POST", "/v1/environments", document.EnvironmentRequest{Name: "review", Parent: "staging",
+			Branch: "main", Select: []string{"web1"}, For: int64(time.Hour)}, &document.Done{})
+		return err, err == nil
 	})
 	_ = link.Close()
 	var login document.NewLogin
@@ -118,8 +124,12 @@ func (w *several) prepared() alone {
 		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
 		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze", "lock": "reboots",
 		"commit": "main", "signal": "schema", "run": "1", "kind": "cluster", "scope": "search", "task": "users",
+		"environment": "review",
 	}, bodies: map[string]any{
-		"POST /v1/exemptions":               document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
+		"POST /v1/exemptions":                        document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
+		"POST /v1/environments/{environment}/extend": document.EnvironmentExtension{For: 1e9},
+		"POST /v1/environments": document.EnvironmentRequest{Name: "other", Parent: "staging", Branch: "main",
+			Select: []string{"web1"}, For: 1e9},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
 		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},

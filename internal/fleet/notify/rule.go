@@ -30,7 +30,7 @@ func alarms() []assign.AlarmKind {
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
 		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue, assign.LockQueue,
-		assign.BarrierClosed, assign.ScopeFailed, assign.TaskFailed, assign.TaskUndecided}
+		assign.EnvironmentConflict, assign.BarrierClosed, assign.ScopeFailed, assign.TaskFailed, assign.TaskUndecided}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are

@@ -213,3 +213,8 @@ func (f faulty) RequestExemption(ctx context.Context, by access.Principal, r doc
 	targets []fleet.TargetID) (string, error) {
 	return or(f, func() (string, error) { return f.Backend.RequestExemption(ctx, by, r, targets) })
 }
+
+func (f faulty) CreateEnvironment(ctx context.Context, by access.Principal, r document.EnvironmentRequest,
+	targets []fleet.TargetID) (string, error) {
+	return or(f, func() (string, error) { return f.Backend.CreateEnvironment(ctx, by, r, targets) })
+}

@@ -36,6 +36,14 @@ func (o *orders) RequestExemption(_ context.Context, by access.Principal, r docu
 	return "x1", err
 }
 
+func (o *orders) CreateEnvironment(_ context.Context, by access.Principal, r document.EnvironmentRequest,
+	targets []fleet.TargetID) (string, error) {
+	text, err := json.Marshal(targets)
+	modules, _ := json.Marshal(r.Modules) // strings can always be encoded
+	o.told = by.Name + "|create|" + r.Name + "|" + string(text) + "|" + string(modules)
+	return "It exists.", err
+}
+
 // TestOrders: the hub gets the commands about rollouts, and the targets of an exemption. A refused request has no
 // effect.
 func TestOrders(t *testing.T) {
@@ -59,12 +67,17 @@ func TestOrders(t *testing.T) {
 		{"/v1/exemptions", `{"select":["none"],"reason":"x","seconds":60}`, 400, "there is no target with this name", ""},
 		{"/v1/exemptions", `{"reason":"x","seconds":0}`, 400, "for this time", ""},
 		{"/v1/exemptions", `{"seconds":60}`, 400, "without a reason", ""},
+		{"/v1/environments", `{"name":"a","select":["web1"],"for_ns":1000000000,"modules":["web"]}`, 200, "It exists",
+			`jane|create|a|["` + web1 + `"]|["modules/web"]`},
+		{"/v1/environments", `{"name":"a","for_ns":1000000000}`, 400, "without targets", ""},
+		{"/v1/environments", `{"name":"a","select":["web1"]}`, 400, "at most 30 days", ""},
 	} {
 		hub, got := newHub(t), &orders{}
 		h := hub.Handler()
 		h.Table = api.NewTable(hub)
 		api.HandleRollouts(h.Table, got)
 		api.HandleExemptions(h.Table, got)
+		api.HandleEnvironments(h.Table, got)
 		w := ask(h, "POST", c.path, "admin", c.body)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || got.told != c.told {
 			t.Errorf("%s %s: %d %s\ntold %s, want %s", c.path, c.body, w.Code, w.Body, got.told, c.told)

@@ -20,6 +20,9 @@ func (c Config) tellAll(tell func(assign.Event)) {
 	c.Records.Exemptions.Each(func(key string, e assign.Exemption, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.ExemptionEvent, Key: key, Exemption: &e})
 	})
+	c.Records.Environments.Each(func(key string, e assign.Environment, rev uint64) {
+		tell(assign.Event{Rev: rev, Kind: assign.EnvironmentEvent, Key: key, Environment: &e})
+	})
 	c.Records.Replacements.Each(func(key string, r assign.Replacement, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.ReplacementEvent, Key: key, Replacement: &r})
 	})

@@ -49,6 +49,10 @@ func (l *Leader) Watch() {
 	r.Exemptions.Changed = func(key string, e assign.Exemption, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.ExemptionEvent, Key: key, Exemption: unless(gone, &e)})
 	}
+	r.Environments.Changed = func(key string, e assign.Environment, rev uint64, gone bool) {
+		l.tell(assign.Event{Rev: rev, Kind: assign.EnvironmentEvent, Key: key, Environment: unless(gone, &e)})
+		l.Refollow()
+	}
 	r.Replacements.Changed = func(key string, p assign.Replacement, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.ReplacementEvent, Key: key, Replacement: unless(gone, &p)})
 		l.Refollow()

@@ -68,6 +68,7 @@ type Table struct {
 type Orders struct {
 	Replacements *Mirror[assign.Replacement] // by RefKey of the part
 	Exemptions   *Mirror[assign.Exemption]   // by ID
+	Environments *Mirror[assign.Environment] // by name
 }
 
 // Agreed are the mirrors of values that hubs change one after another.
@@ -132,6 +133,7 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Freezes, "freeze/", nil, nil),
 			mirror(&t.Replacements, "replacement/", nil, nil),
 			mirror(&t.Exemptions, "exemption/", nil, nil),
+			mirror(&t.Environments, "environment/", nil, nil),
 			mirror(&t.Binaries, "program/", nil, nil),
 			mirror(&t.Approvals, "approval/", nil, nil),
 			mirror(&t.MinimumGenerations, "floor/", nil, nil),

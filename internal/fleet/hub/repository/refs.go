@@ -113,3 +113,16 @@ func (f *Follower) keepRef(ctx context.Context, name string, change func(was rec
 		}
 	}
 }
+
+// HasRef asks the repository for a branch or tag. It works on each hub.
+func (f *Follower) HasRef(ctx context.Context, name string) (bool, error) {
+	r := f.Repository()
+	remote, err := repo.OpenRemote(r.URL)
+	if err == nil {
+		remote, err = remote.With(r.Access())
+	}
+	if err != nil {
+		return false, err
+	}
+	return remote.HasRef(ctx, name)
+}

@@ -64,6 +64,7 @@ func TestRefsFailByThemselves(t *testing.T) {
 		}
 		f.Records.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 		f.Records.Replacements = records.NewMirror[assign.Replacement](bustest.NewStore(), "", nil)
+		f.Records.Environments = records.NewMirror[assign.Environment](bustest.NewStore(), "", nil)
 		for id, ref := range map[string]string{"a": "fix", "b": "next"} {
 			target := fleet.Target{ID: fleet.TargetID(id), Standing: fleet.Active, Pin: &fleet.Pin{Ref: ref}}
 			if err := f.Records.Targets.Put(t.Context(), id, target, 0); err != nil {

@@ -55,12 +55,18 @@ func (f *Follower) Begin(ctx context.Context) error {
 	return nil
 }
 
-// pinnedRefs returns the refs in pins of active targets, and the commits of rollbacks, sorted and without duplicates.
+// pinnedRefs returns the refs in pins of active targets, the branches of environments, and the commits of rollbacks,
+// sorted and without duplicates.
 func (f *Follower) pinnedRefs() []string {
 	var refs []string
 	for _, t := range f.Records.Targets.Values() {
 		if t.Pin != nil && t.Standing == fleet.Active {
 			refs = append(refs, t.Pin.Ref)
+		}
+	}
+	for _, e := range f.Records.Environments.Values() {
+		if e.InForce(f.Now().Unix()) {
+			refs = append(refs, e.Branch)
 		}
 	}
 	for _, r := range f.Records.Replacements.Values() {

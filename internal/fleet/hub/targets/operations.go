@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
@@ -110,6 +111,11 @@ func labelsText(r document.LabelRequest) string {
 func (g *Registry) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	p.By = by.Name
 	err := g.edit(ctx, by, id, func(t *fleet.Target) error {
+		if e, is := assign.EnvironmentsOf(g.Records.Environments.Values(), g.Now().Unix())[id]; is {
+			return &api.Refusal{Status: api.Conflict,
+				Why:  fmt.Sprintf("cannot pin %s: it is in the environment %s, which follows %s", t.Name, e.Name, e.Branch),
+				Hint: "Remove the environment first: fettle environment remove " + e.Name}
+		}
 		t.Pin = &p
 		return g.checkPermit(p, *t)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/agent"
+	"fettle.dev/fettle/internal/ui/cli/environment"
 	"fettle.dev/fettle/internal/ui/cli/exemption"
 	"fettle.dev/fettle/internal/ui/cli/explain"
 	fleetcmd "fettle.dev/fettle/internal/ui/cli/fleet"
@@ -57,7 +58,8 @@ func ofFleet(h *hub.Hub) cli.Group {
 	newHub := func(s *cli.Session) *cobra.Command { return hub.New(s, h) }
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
-		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, fleetcmd.NewFleet, fleetcmd.NewRequest,
+		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, environment.New,
+		fleetcmd.NewFleet, fleetcmd.NewRequest,
 		locks.NewLock, waits.NewBarrier, waits.NewSignal, scopes.NewScope, scopes.NewTask,
 		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,
 	}}

@@ -27,6 +27,7 @@ type Backend interface {
 	api.Jobs
 	api.Binaries
 	api.Exemptions
+	api.Environments
 	api.Requests
 }
 
@@ -69,6 +70,7 @@ func handlers(b Backend) *api.Table {
 	api.HandleJobs(t, b)
 	api.HandleRollouts(t, Rollouts{})
 	api.HandleExemptions(t, b)
+	api.HandleEnvironments(t, b)
 	api.HandleBinaries(t, b)
 	api.HandleRequests(t, b)
 	return t

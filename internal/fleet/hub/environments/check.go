@@ -1,0 +1,109 @@
+package environments
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// label is a part of a domain name: the name of an environment can be a part of its public name.
+var label = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) })
+
+// checkValues refuses values that no environment can have.
+func (s Service) checkValues(e assign.Environment) error {
+	why := ""
+	if !label().MatchString(e.Name) {
+		why = fmt.Sprintf("cannot use %.70q as the name of an environment: a name has up to 63 lower-case letters, digits "+
+			"and -, as a part of a domain", e.Name)
+	}
+	for _, m := range e.Modules {
+		if content.PartOf(m) != m || m == content.RootBundle {
+			why = fmt.Sprintf("cannot use %.70q as a module: name a directory of modules/", m)
+		}
+	}
+	if why == "" {
+		return nil
+	}
+	return &api.Refusal{Status: api.BadRequest, Why: why, Hint: "See: fettle environment create --help"}
+}
+
+// check refuses an environment that cannot begin now.
+func (s Service) check(ctx context.Context, e assign.Environment) error {
+	refuse := func(hint, why string, args ...any) error {
+		return &api.Refusal{Status: api.Conflict,
+			Why: fmt.Sprintf("cannot create the environment %s: %s", e.Name, fmt.Sprintf(why, args...)), Hint: hint}
+	}
+	inForce, now := 0, s.Now().Unix()
+	for _, o := range s.Records.Environments.Values() {
+		if o.InForce(now) {
+			inForce++
+		}
+	}
+	if inForce >= maxEnvironments {
+		return refuse("Remove one: fettle environment list, then fettle environment remove NAME",
+			"%d environments are in force, which is the maximum", inForce)
+	}
+	declared := s.declared()
+	members, ok := declared[e.Parent]
+	switch {
+	case declared[e.Name] != nil:
+		return refuse("Use another name", "the repository declares an environment of this name")
+	case !ok && len(declared) == 0:
+		return refuse("Declare it in fettle.hcl: docs/scopes.md", "the repository declares no environment %.70q", e.Parent)
+	case !ok:
+		hint := "See: fettle scope list"
+		if near := diag.Nearest(e.Parent, names(declared), 3); near != "" {
+			hint = "Did you mean: " + near
+		}
+		return refuse(hint, "the repository declares no environment %.70q", e.Parent)
+	}
+	if hint, why := s.checkTargets(e, members); why != "" {
+		return refuse(hint, "%s", why)
+	}
+	has, err := s.HasRef(ctx, e.Branch)
+	switch {
+	case err != nil:
+		return refuse("See the state of the repository: fettle status --fleet", "cannot find its branch: %s", err)
+	case !has:
+		return refuse("Push the branch first", "the repository has no branch or tag %.70q", e.Branch)
+	}
+	return nil
+}
+
+// checkTargets returns the reason why a target cannot be in an environment, or "".
+func (s Service) checkTargets(e assign.Environment, members map[string]bool) (hint, why string) {
+	of := assign.EnvironmentsOf(s.Records.Environments.Values(), s.Now().Unix())
+	for _, id := range e.Targets {
+		t, _, _ := s.Records.Targets.Get(string(id))
+		pinned := t.Pin != nil && (t.Pin.Until == 0 || s.Now().Unix() < t.Pin.Until)
+		switch other, in := of[id]; {
+		case in && other.Name != e.Name:
+			return "Remove it first: fettle environment remove " + other.Name,
+				fmt.Sprintf("the target %s is in the environment %s until %s", t.Name, other.Name, until(other))
+		case pinned:
+			return "Remove the pin first: fettle target unpin " + t.Name,
+				fmt.Sprintf("the target %s is pinned to %s", t.Name, t.Pin.Ref)
+		case !members[t.Name]:
+			return "List its members: fettle scope show " + assign.EnvironmentKind + "/" + e.Parent,
+				fmt.Sprintf("the target %s is not a member of %s", t.Name, e.Parent)
+		}
+	}
+	return "", ""
+}
+
+func names[T any](of map[string]T) (out []string) {
+	for name := range of {
+		out = append(out, name)
+	}
+	slices.SortFunc(out, strings.Compare)
+	return out
+}

@@ -1,0 +1,80 @@
+// Package environments stores environments that operators create: their targets follow a branch of their own for a
+// limited time. The hub that leads puts them into effect.
+//
+//	s := environments.Service{Now: time.Now, Records: table, Events: recorder, HasRef: follower.HasRef, …}
+//	s.HandleRoutes(table)
+//
+// The creation and the removal of an environment may be repeated. If hubs are restored from a backup, the environments
+// of the backup exist.
+package environments
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+)
+
+// maxEnvironments limits the environments in force.
+const maxEnvironments = 100
+
+// keptFor is how long the list shows an environment after its end.
+const keptFor = 7 * 24 * time.Hour
+
+// Service answers requests of users about environments.
+type Service struct {
+	Now     func() time.Time
+	Records *records.Table
+	Events  events.Recorder
+	// HasRef asks the repository for a branch or tag.
+	HasRef func(ctx context.Context, name string) (bool, error)
+}
+
+// declared returns the members of the environments that the repository declares, by name.
+func (s Service) declared() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for _, f := range s.Records.Scopes.Values() {
+		if x := f.State.Scope; x.Kind == assign.EnvironmentKind && !f.State.Undeclared {
+			out[x.Name] = map[string]bool{}
+			for _, t := range x.Targets {
+				out[x.Name][t] = true
+			}
+		}
+	}
+	return out
+}
+
+func (s Service) note(ctx context.Context, by access.Principal, e assign.Environment, what, reason string) {
+	if reason != "" {
+		what += ": " + reason
+	}
+	s.Events.Note(ctx, fleet.HubEvent{Kind: fleet.ScopeChanged, By: by.Name,
+		Text: fmt.Sprintf("scope %s: %s", e.ID(), what)})
+}
+
+func until(e assign.Environment) string {
+	return time.Unix(e.Until, 0).UTC().Format("2006-01-02 15:04 MST")
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 target"
+	}
+	return fmt.Sprintf("%d targets", n)
+}
+
+// names returns the names of targets, sorted.
+func (s Service) names(ids []fleet.TargetID) (out []string) {
+	for _, id := range ids {
+		t, _, _ := s.Records.Targets.Get(string(id))
+		out = append(out, t.Name)
+	}
+	slices.Sort(out)
+	return out
+}

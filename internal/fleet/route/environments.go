@@ -1,0 +1,42 @@
+package route
+
+import (
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// EnvironmentName names an environment that an operator created.
+type EnvironmentName struct {
+	Environment string `path:"environment"`
+}
+
+func ofEnvironments() []Row {
+	return []Row{Environments().Row, Environment().Row, CreateEnvironment().Row, ExtendEnvironment().Row,
+		RemoveEnvironment().Row}
+}
+
+// Environments lists environments that operators created.
+func Environments() (r Route[None, None, document.EnvironmentPage]) {
+	return r.get(access.Read, "/v1/environments", "List environments that operators created")
+}
+
+// Environment shows one environment that an operator created.
+func Environment() (r Route[EnvironmentName, None, document.EnvironmentDetail]) {
+	return r.get(access.Read, "/v1/environments/{environment}", "Show an environment with its targets")
+}
+
+// CreateEnvironment lets targets follow a branch of their own. It may be repeated.
+func CreateEnvironment() (r Route[None, document.EnvironmentRequest, document.Done]) {
+	return r.post(access.Operate, "/v1/environments", "Create an environment for some targets and a limited time")
+}
+
+// ExtendEnvironment sets another end.
+func ExtendEnvironment() (r Route[EnvironmentName, document.EnvironmentExtension, document.Done]) {
+	return r.post(access.Operate, "/v1/environments/{environment}/extend", "Set another end of an environment")
+}
+
+// RemoveEnvironment returns the targets to the parent. It may be repeated.
+func RemoveEnvironment() (r Route[EnvironmentName, document.ReasonRequest, document.Done]) {
+	return r.post(access.Operate, "/v1/environments/{environment}/remove",
+		"Remove an environment; its targets return to the parent")
+}
