@@ -4,6 +4,7 @@
 package environment
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,7 @@ fettle scope list.`,
 func newCreate(s *cli.Session) *cobra.Command {
 	var r document.EnvironmentRequest
 	var expires time.Duration
+	var modules string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create an environment from members of another one",
@@ -54,6 +56,9 @@ again changes nothing.`,
 					"an environment needs --from, --branch, -t and --expires")
 			}
 			r.Name, r.Select, r.For = a[0], s.Words, int64(expires)
+			if modules != "" {
+				r.Modules = strings.Split(modules, ",")
+			}
 			return send(s, func(hub *client.Client) (document.Done, error) {
 				return client.Post(c.Context(), hub, route.CreateEnvironment(), r)
 			})
@@ -62,7 +67,7 @@ again changes nothing.`,
 	f := c.Flags()
 	f.StringVar(&r.Parent, "from", "", "the `ENVIRONMENT` of the repository that has the targets")
 	f.StringVar(&r.Branch, "branch", "", "the `BRANCH` or tag that the targets follow")
-	f.StringSliceVar(&r.Modules, "module", nil, "let only the `MODULE` follow the branch; may be repeated")
+	f.StringVar(&modules, "module", "", "let only the `MODULE` follow the branch, or several with commas between them")
 	c.Annotations = map[string]string{cli.ManyMark: "true"}
 	cli.ExpiresFlag(c, &expires, 0, "end after this")
 	cli.ReasonFlag(c, &r.Reason)
@@ -73,9 +78,10 @@ func newExtend(s *cli.Session) *cobra.Command {
 	var r document.EnvironmentExtension
 	var expires time.Duration
 	c := &cobra.Command{
-		Use:     "extend NAME",
-		Short:   "Set another end of an environment",
-		Long:    "Sets another end of an environment, from now. It can be earlier than the present one.",
+		Use:   "extend NAME",
+		Short: "Set another end of an environment",
+		Long: "Sets another end of an environment, from now. It can be earlier than the\n" +
+			"present one.",
 		Example: "  fettle environment extend review-7 --expires 2d --reason 'the review takes longer'",
 		Args:    cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
