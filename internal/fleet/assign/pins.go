@@ -268,8 +268,8 @@ func (c *computation) readEnvironments() {
 		for _, d := range c.all {
 			first := of[d.target.ID]
 			if slices.Contains(e.Targets, d.target.ID) && first.Name != e.Name && d.target.Standing == fleet.Active {
-				c.alarms.add(EnvironmentConflict, d.target.ID, "%s is in the environments %s and %s. The first one counts. "+
-					"Remove one of them: fettle environment remove", d.target.Name, first.Name, e.Name)
+				c.alarms.add(EnvironmentConflict, d.target.ID, "%s is in the environments %s and %[3]s. The first one counts. "+
+					"Remove the other: fettle environment remove %[3]s", d.target.Name, first.Name, e.Name)
 			}
 		}
 	}
