@@ -12,7 +12,6 @@ import (
 
 const threeEnvironments = `environment "company" {
   domain = "example.org"
-  branch = "main"
 }
 environment "production" {
   labels      = { env = "production" }
@@ -23,7 +22,6 @@ environment "production" {
 environment "staging" {
   labels = { env = ["staging", "review"] }
   parent = "company"
-  branch = "next"
   check "shop" {
     http = "https://shop.${environment.domain}/?of=${environment.parent}"
     from = ["probe-${environment.name}"]
@@ -41,7 +39,7 @@ target "probe-staging" {}
 `
 
 // TestEnvironments: a target belongs to the innermost environment, and children have a domain below the one of their
-// parent, and the branch of the nearest parent with a branch.
+// parent.
 func TestEnvironments(t *testing.T) {
 	all, ds := Scopes(scopeTree(threeEnvironments))
 	if ds.Err() != nil {
@@ -49,12 +47,12 @@ func TestEnvironments(t *testing.T) {
 	}
 	var got []string
 	for _, s := range all.Scopes {
-		got = append(got, fmt.Sprint(s.ID(), s.Targets, s.Parent, s.Branch, s.Domain, s.MinMembers))
+		got = append(got, fmt.Sprint(s.ID(), s.Targets, s.Parent, s.Domain, s.MinMembers))
 	}
-	want := []string{"environment/company[] main example.org 0",
-		"environment/production[p1]company main shop.example.org 2",
-		"environment/staging[s1]company next staging.example.org 0",
-		"environment/review[r1]staging next review.staging.example.org 0"}
+	want := []string{"environment/company[] example.org 0",
+		"environment/production[p1]company shop.example.org 2",
+		"environment/staging[s1]company staging.example.org 0",
+		"environment/review[r1]staging review.staging.example.org 0"}
 	for i := range want {
 		if strings.ReplaceAll(got[i], " ", "") != strings.ReplaceAll(want[i], " ", "") {
 			t.Errorf("%s\nnot\n%s", got[i], want[i])
@@ -141,7 +139,7 @@ func TestEnvironmentErrors(t *testing.T) {
 		{nestedEnvironments(9), "Environments nested too deeply"},
 		{`environment "a" { domain = "a b" }`, "Bad domain"},
 		{"environment \"a\" { domain = \"b\" }\nenvironment \"x_y\" { parent = \"a\" }", "Set domain"},
-		{`environment "a" { branch = "a..b" }`, "Bad name for a branch"},
+		{`environment "a" { branch = "next" }`, `An environment has no attribute "branch"`},
 		{`environment "a" { scopes = ["cluster/a"] }`, `has no attribute "scopes"`},
 		{`environment "a" { roles = ["a"] }`, `An environment has no attribute "roles"`},
 		{`cluster "a" { parent = "b" }`, `no attribute "parent"`},
@@ -232,7 +230,6 @@ func TestDynamicEnvironment(t *testing.T) {
 	const declared = `environment "staging" {
   labels = { env = "staging" }
   domain = "staging.example.org"
-  branch = "next"
   vars   = { size = 1, place = "here" }
 }
 variable "size" { type = number }
@@ -269,7 +266,7 @@ exec "show" {
 		t.Fatal(all.Scopes, ds.Err(), all.Valid())
 	}
 	if s := all.Scopes[1]; fmt.Sprintf("%v %v %v %v", all.Scopes[0].Targets, s.Targets, s.ID(), s.Environment) !=
-		"[st-1] [st-7] environment/review-7 {staging  review-7.staging.example.org true}" {
+		"[st-1] [st-7] environment/review-7 {staging review-7.staging.example.org true}" {
 		t.Errorf("%+v", all.Scopes)
 	}
 	targets, ds := Targets(review)

@@ -51,7 +51,7 @@ func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fill(out.Elem(), cmp.Or(h.Text, Attack), 0)
 	switch d := out.Interface().(type) {
 	case *document.CurrentUser:
-		d.Rights = h.Rights
+		d.Rights, d.Organization = h.Rights, "" // pages of the whole fleet
 	case *document.TargetPage:
 		d.Targets[0].Standing, d.Targets[0].State = fleet.Pending, document.Failed
 	case *document.ScopeDetail:

@@ -129,8 +129,8 @@ func validEnvironments(all []Scope) error {
 			return fmt.Errorf("the scope %.80q has values of an environment", s.ID())
 		case s.Parent != "" && parents[s.Parent] == nil:
 			return fmt.Errorf("the parent %.80q of the environment %.80q does not exist", s.Parent, s.Name)
-		case s.Branch != "" && !source.ValidBranch(s.Branch), s.Domain != "" && !source.ValidDomain(s.Domain):
-			return fmt.Errorf("the environment %.80q has a branch or domain that is not valid", s.Name)
+		case s.Domain != "" && !source.ValidDomain(s.Domain):
+			return fmt.Errorf("the environment %.80q has a domain that is not valid", s.Name)
 		}
 	}
 	if c := source.Cycle(parents, names); c != nil {

@@ -36,8 +36,6 @@ type Scope struct {
 // Environment is the part of a Scope that only an environment has.
 type Environment struct {
 	Parent string `json:",omitempty"` // name of another environment, "" for none
-	// Branch is the branch that the members follow, "" for the branch of the fleet. It can come from a parent.
-	Branch string `json:",omitempty"`
 	// Domain is the public name, "" for none. It can be below the domain of the parent.
 	Domain string `json:",omitempty"`
 	// Dynamic means that a user of a hub created the environment. The hub stores its branch.

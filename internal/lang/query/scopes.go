@@ -34,7 +34,7 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description, MinMembers: s.MinMembers, Tasks: s.Tasks,
 			Source: placeOf(s.Range)}
 		if e := s.Environment; e != nil {
-			x.Targets, x.Environment = members[e.Name], Environment{Parent: e.Parent, Branch: e.Branch, Domain: e.Domain}
+			x.Targets, x.Environment = members[e.Name], Environment{Parent: e.Parent, Domain: e.Domain}
 			tooMany(x.Targets, "environment "+e.Name, s.Range)
 		} else {
 			x.Targets = selected(s.Members, "scope "+s.ID(), s.Range)

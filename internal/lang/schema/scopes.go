@@ -71,7 +71,6 @@ func memberAttrs() []kind.Attr {
 func environmentAttrs() []kind.Attr {
 	return append(memberAttrs(),
 		plainText("parent", "name of another environment, whose variables apply too"),
-		kind.Attr{Name: "branch", Type: cty.String, Doc: "branch that hubs give to the members; default: as the parent"},
 		kind.Attr{Name: "domain", Type: cty.String, Doc: "public name; default: NAME.DOMAIN with the domain of the parent"},
 		varsAttr("variables of the members"), dataAttr(), mergesAttr())
 }

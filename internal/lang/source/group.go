@@ -157,13 +157,9 @@ const (
 func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
 	e := &Environment{Level: Level{Kind: EnvironmentKind, Name: s.Name, Range: s.Range, Vars: at["vars"], Data: at["data"],
 		Merge: at["merge"], Each: s.each}, Parent: x.textOrNull(at["parent"]),
-		Branch: x.textOrNull(at["branch"]), Domain: x.textOrNull(at["domain"]), members: s.Members, rng: s.Range}
+		Domain: x.textOrNull(at["domain"]), members: s.Members, rng: s.Range}
 	if a := at["parent"]; a != nil {
 		e.rng = syntax.RangeOf(a.Expr.Range())
-	}
-	if a := at["branch"]; a != nil && e.Branch != "" && !ValidBranch(e.Branch) {
-		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad name for a branch", "%q cannot be the name of a branch in git.",
-			e.Branch)
 	}
 	s.Environment, x.prog.Environments = e, append(x.prog.Environments, e)
 }
@@ -245,7 +241,7 @@ func (x scopeBlock) dynamic(declared map[string]*Environment) {
 				syntax.Suggest(e.Parent, syntax.Names(declared)))
 		}
 		nest(r, e, declared)
-		e.Branch, e.Errors = "", r.List
+		e.Errors = r.List
 		x.prog.Dynamic = append(x.prog.Dynamic, e)
 	}
 }
@@ -270,12 +266,9 @@ func nest(r *syntax.Reports, e *Environment, byName map[string]*Environment) {
 	}
 }
 
-// inherit takes values from the parent: the branch, and the end of the domain.
+// inherit takes the end of the domain from the parent.
 func (e *Environment) inherit(up *Environment) {
 	e.Chain = slices.Clip(slices.Clone(up.Chain))
-	if e.Branch == "" {
-		e.Branch = up.Branch
-	}
 	if e.Domain == "" && up.Domain != "" {
 		e.Domain = e.Name + "." + up.Domain
 	}
@@ -308,19 +301,6 @@ var domainName = sync.OnceValue(func() *regexp.Regexp {
 	const part = `[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?`
 	return regexp.MustCompile(`^` + part + `(\.` + part + `)*$`)
 })
-
-// ValidBranch reports whether a text can be the name of a branch: see git check-ref-format.
-func ValidBranch(text string) bool {
-	for part := range strings.SplitSeq(text, "/") {
-		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return len(text) <= 250 && text != "@" && !strings.HasPrefix(text, "-") && !strings.HasSuffix(text, ".") &&
-		!strings.Contains(text, "..") && !strings.Contains(text, "@{") && !strings.ContainsFunc(text, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r)
-	})
-}
 
 // indexEnvironments fills an empty index.
 func indexEnvironments(x *environmentIndex, all []*Environment) {

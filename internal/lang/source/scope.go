@@ -137,7 +137,7 @@ func (x scopeBlock) scope(s *Scope) {
 	known := []string{"description", "targets", "labels", "min_members", "for_each", "name", "at_least"}
 	switch b.Type {
 	case "environment":
-		known = append(known, "parent", "branch", "domain", "vars", "data", "merge")
+		known = append(known, "parent", "domain", "vars", "data", "merge")
 	case "scope":
 		known = append(known, "scopes", "kind")
 	default:

@@ -209,8 +209,8 @@ type Scope struct {
 type Environment struct {
 	Level
 	Parent string // name of another environment, "" for none
-	// Branch is the branch of its members, and Domain its public name, each "" for none. Both can come from the parents.
-	Branch, Domain string
+	// Domain is its public name, "" for none. It can be below the domain of the parent.
+	Domain string
 	// Dynamic means that a user of a hub created it. The enrolled blocks of its members name it.
 	Dynamic bool
 	// Errors are the errors of a dynamic environment, which concern only its members.
