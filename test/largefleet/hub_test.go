@@ -114,7 +114,7 @@ func (f *simFleet) leaderConfig(h *hub, store *assignments.Store) leader.Config 
 			Waits:        func(repo.Tree) (query.Coordination, diag.List) { return query.Coordination{}, nil },
 			Scopes:       func(repo.Tree) (query.Scopes, diag.List) { return query.Scopes{}, nil },
 			DeclareLocks: func([]source.Lock) {}, DeclareWaits: func(query.Coordination) {},
-			DeclareScopes: func(string, query.Scopes) {}},
+			DeclareScopes: func(fleet.Revision, query.Scopes) {}},
 		SetMemberships:  func(map[string]view.Memberships) {},
 		UnlessDismissed: context.WithCancel, Refollow: func() {}}
 }
