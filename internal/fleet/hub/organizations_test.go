@@ -188,7 +188,8 @@ func (w *tenancy) fill(of *tenant) {
 	}
 	of.values = map[string]string{"target": mark, "module": mark, "job": job.ID, "user": mark, "login": login.ID,
 		"token": tok.Token.ID, "lock": mark, "signal": mark, "run": "1", "rollout": "r1", "exemption": mark, "hub": "hub1",
-		"rule": mark, "notice": mark, "request": "freeze", "commit": "main", "kind": "cluster", "scope": mark, "task": mark}
+		"environment": mark, "rule": mark, "notice": mark, "request": "freeze", "commit": "main",
+		"kind": "cluster", "scope": mark, "task": mark}
 }
 
 // call sends a request in the name of the admin of an organization.
