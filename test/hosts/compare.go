@@ -82,6 +82,7 @@ func Volatile() []string {
 	return []string{
 		"/var/lib/systemd/random-seed",
 		"/var/lib/systemd/timers/**",
+		"/var/backups/dpkg.*", "/var/backups/alternatives.tar.*", // at midnight, by dpkg-db-backup.service
 		"/var/log/journal/**",
 		"/var/log/wtmp",
 		"/tmp/systemd-private-*", "/tmp/systemd-private-*/tmp",

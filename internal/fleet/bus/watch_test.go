@@ -23,8 +23,8 @@ type delivered struct {
 func (d delivered) Key() string      { return d.key }
 func (d delivered) Revision() uint64 { return d.rev }
 
-// watched follows deliveries, and records what is reported. The number 0 as a revision is the report of the library
-// that all entries were delivered.
+// watched follows the deliveries of a watch, and records its reports. Revision 0 means that the library reports all
+// entries as delivered.
 type watched struct {
 	t       *testing.T
 	updates chan jetstream.KeyValueEntry

@@ -49,8 +49,8 @@ func (a *Accounts) Users(ctx context.Context, c api.Caller, _, _ route.None) (do
 	return out, nil
 }
 
-// Logins returns the tokens of a user of the organization of the caller, the newest first. Tokens of a user who was in
-// another organization then are omitted.
+// Logins returns the tokens of a user, the newest first. The user must belong to the organization of the caller. Tokens
+// from the time in another organization are omitted.
 func (a *Accounts) Logins(ctx context.Context, c api.Caller, at route.UserName, _ route.None) (document.LoginPage,
 	error) {
 	out := document.LoginPage{Format: document.LoginPageFormat, Name: at.User, Logins: []document.Login{}}
