@@ -56,8 +56,10 @@ func inventory(t *testing.T, tree repo.Tree) string {
 	}
 	for i := range list {
 		list[i].Range = diag.Range{}
+		placeless(list[i].Element)
 		for j := range list[i].Uses { // shared by targets, and cleared for all of them
 			u := &list[i].Uses[j]
+			placeless(u.Element)
 			for k := range u.From {
 				u.From[k].Range = diag.Range{}
 			}
@@ -84,6 +86,7 @@ func inventory(t *testing.T, tree repo.Tree) string {
 	for i := range scopes.Scopes {
 		s := &scopes.Scopes[i]
 		s.Source = ""
+		placeless(s.Element)
 		for j := range s.Checks {
 			s.Checks[j].Source = ""
 		}
@@ -93,4 +96,10 @@ func inventory(t *testing.T, tree repo.Tree) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+func placeless(e *query.Element) {
+	if e != nil {
+		e.Range = diag.Range{}
+	}
 }

@@ -81,6 +81,60 @@ file "/etc/after" {
 	}
 }
 
+// A reference without a key means all modules of a block: a map of their outputs, or their states. A block without
+// elements is an empty map.
+func TestAllModulesOfABlock(t *testing.T) {
+	text := func(elements string) string {
+		return "target \"web1\" {\n  modules = [\"proxy\"]\n  module \"site\" {\n    for_each = " + elements + `
+    vars     = { port = each.value }
+  }
+}
+exec "show" {
+  command = ["show", join(" ", [for k, m in module.site : "${k}=${m.address}"]), tostring(length(module.site))]
+}
+exec "each" {
+  for_each = module.site
+  name     = "each ${each.key}"
+  command  = ["each", module.site[each.key].address]
+}
+exec "first" {
+  command = ["first"]
+  before  = [module.site]
+}
+exec "told" {
+  command = ["told"]
+  lazy    = true
+  listen  = [module.site]
+}
+`
+	}
+	for elements, want := range map[string]string{
+		"{ shop = 80, blog = 81 }": "EXEC first first\nEXEC \"site[\\\"blog\\\"].setup\" /bin/setup 81\n" +
+			"EXEC \"site[\\\"shop\\\"].setup\" /bin/setup 80\n" +
+			"EXEC show show \"blog=localhost:81 shop=localhost:80\" 2\nEXEC \"each blog\" each localhost:81\n" +
+			"EXEC \"each shop\" each localhost:80\nEXEC after after \"blog shop\"\n" +
+			"ACT run told told on=file:/etc/site-81 on=\"exec:site[\\\"blog\\\"].setup\" on=file:/etc/site-80 " +
+			"on=\"exec:site[\\\"shop\\\"].setup\"\n",
+		"{}": "EXEC show show \"\" 0\nEXEC first first\nEXEC after after \"\"\n",
+	} {
+		tree := siteTree(map[string]string{"fettle.hcl": text(elements), "modules/proxy/p.hcl": "exec \"after\" {\n" +
+			"  command = [\"after\", join(\" \", keys(module.site))]\n  after = [module.site]\n}\n"})
+		res, ds := compile.Compile(compile.Input{Tree: tree})
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		var lines []string
+		for _, s := range res.List {
+			if s.Blob() == "" {
+				lines = append(lines, s.String()+"\n")
+			}
+		}
+		if got := strings.Join(lines, ""); got != want {
+			t.Errorf("%s:\n%s\nnot\n%s", elements, got, want)
+		}
+	}
+}
+
 // Levels add elements, and variables to the elements of lower levels. A target made by for_each gives its own elements.
 func TestModuleForEachOfLevels(t *testing.T) {
 	tree := siteTree(map[string]string{"fettle.hcl": `role "r" {

@@ -50,7 +50,8 @@ func (g *revisionsWorld) draw() {
 		g.pick("modules", `roles = ["r"]`, "roles = [\"r\"]\n  modules = [\"m\"]", `modules = ["n", "k", "m"]`))
 	g.files["made.yaml"] = madeData()[0]
 	g.files["modules/i/module.hcl"] = "variable \"v\" {}\nfile \"f\" {\n  path = \"/srv-i/${var.v}\"\n  content = " +
-		g.pick("instance", `"${target.name} ${var.v}"`, `var.v`) + "\n}\n"
+		g.pick("instance", `"${target.name} ${var.v}"`, `var.v`) + "\n}\noutput \"out\" { value = " +
+		g.pick("output", `"${target.name} ${var.v}"`, `var.v`, `file.f.path`) + " }\n"
 	g.files["roles.hcl"] = strings.Replace(g.files["roles.hcl"], "role \"r\" {\n", "role \"r\" {\n"+
 		g.pick("instances", "", "", "  module \"i\" {\n    for_each = toset(values(yamldecode(file(\"made.yaml\"))))\n"+
 			"    vars = { v = each.value }\n  }\n"), 1)
@@ -100,7 +101,10 @@ func (g *revisionsWorld) extras(name string) string {
 	if name == "k" {
 		from = append(from, `file "/srv-k/given" { content = "${module.n.given} ${var.own}" }`,
 			`file "/srv-k/given" { content = module.n.given }`,
-			`file "/srv-k/there" { content = module.n.file.first.content }`)
+			`file "/srv-k/there" { content = module.n.file.first.content }`,
+			`file "/srv-k/all" { content = join(",", [for k, m in module.i : "${k} ${m.out}"]) }`,
+			`file "/srv-k/all" { content = length(module.i) > 1 ? module.i["x"].out : var.own }`,
+			`directory "/srv-k/all" { after = [module.i] }`)
 	}
 	var out string
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(from)-1), 0, 3, rapid.ID[int]).Draw(g.t, "extras") {
@@ -108,7 +112,7 @@ func (g *revisionsWorld) extras(name string) string {
 			out += from[i] + "\n"
 		}
 	}
-	if strings.Count(out, "/secret\"") > 1 || strings.Count(out, "/given\"") > 1 {
+	if strings.Count(out, "/secret\"") > 1 || strings.Count(out, "/all\"") > 1 || strings.Count(out, "/given\"") > 1 {
 		return ""
 	}
 	return out

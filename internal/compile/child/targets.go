@@ -48,12 +48,24 @@ func writeTargets(w *writer, list []query.Target) {
 			w.bool(t.SSH.Sudo)
 			w.mapping(t.SSH.Options)
 		}
-		if w.bool(t.Element != nil); t.Element != nil {
-			w.text(t.Element.Block)
-			w.text(t.Element.Key)
-			w.rng(t.Element.Range)
-		}
+		w.element(t.Element)
 	}
+}
+
+func (w *writer) element(e *query.Element) {
+	if w.bool(e != nil); e != nil {
+		w.text(e.Block)
+		w.text(e.Key)
+		w.text(e.Value)
+		w.rng(e.Range)
+	}
+}
+
+func (r *reader) element() *query.Element {
+	if !r.bool() {
+		return nil
+	}
+	return &query.Element{Block: r.text(), Key: r.text(), Value: r.text(), Range: r.rng()}
 }
 
 func (w *writer) uses(list []query.Use) {
@@ -78,6 +90,7 @@ func (w *writer) uses(list []query.Use) {
 			w.rng(n.Range)
 		}
 		w.exports(u)
+		w.element(u.Element)
 	}
 }
 
@@ -116,9 +129,7 @@ func readTargets(r *reader) []query.Target {
 				r.fail("the target %q %v", t.Name, err)
 			}
 		}
-		if r.bool() {
-			t.Element = &query.Element{Block: r.text(), Key: r.text(), Range: r.rng()}
-		}
+		t.Element = r.element()
 		if seen[t.Name] {
 			r.fail("the target %q twice", t.Name)
 		}
@@ -133,7 +144,7 @@ func readTargets(r *reader) []query.Target {
 
 func (r *reader) uses() modules {
 	var out modules
-	for range r.count(6) {
+	for range r.count(7) {
 		u := query.Use{Name: r.text(), Directory: r.text(), Version: r.text()}
 		for range r.count(8) {
 			u.From = append(u.From, source.Given{By: r.text(), Range: r.rng()})
@@ -147,6 +158,7 @@ func (r *reader) uses() modules {
 			u.Needs = append(u.Needs, n)
 		}
 		r.exports(&u)
+		u.Element = r.element()
 		if r.err != nil {
 			return modules{}
 		}

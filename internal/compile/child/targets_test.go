@@ -3,6 +3,7 @@ package child
 import (
 	"testing"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/window"
 )
@@ -50,5 +51,19 @@ func TestTargetsAreChecked(t *testing.T) {
 		if got, err := read(bad...); err == nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// Elements of targets and of their modules arrive unchanged.
+func TestElementsOfTargets(t *testing.T) {
+	element := query.Element{Block: "web", Key: "a", Value: `{"port":80}`, Range: diag.Range{File: "fettle.hcl"}}
+	w := &writer{}
+	writeTargets(w, []query.Target{{Name: "a", Element: &element,
+		Uses: []query.Use{{Name: `site["a"]`, Element: &element}, {Name: "b"}}}, {Name: "b"}})
+	r := &reader{b: w.b}
+	got := readTargets(r)
+	if err := r.end(); err != nil || len(got) != 2 || got[0].Element == nil || *got[0].Element != element ||
+		*got[0].Uses[0].Element != element || got[0].Uses[1].Element != nil || got[1].Element != nil {
+		t.Errorf("%+v %v", got, err)
 	}
 }

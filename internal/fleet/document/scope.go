@@ -71,12 +71,16 @@ type ScopeReason struct {
 
 // ScopeDetail has all data about one scope.
 type ScopeDetail struct {
-	Format  string        `json:"format"`
-	Scope   Scope         `json:"scope"`
-	Source  string        `json:"source,omitempty"` // file:line of its declaration
-	Members []ScopeMember `json:"member_targets"`   // sorted by name
-	Checks  []ScopeCheck  `json:"checks"`
-	Tasks   []ScopeTask   `json:"tasks"`
+	Format string `json:"format"`
+	Scope  Scope  `json:"scope"`
+	Source string `json:"source,omitempty"` // file:line of its declaration
+	// Element is the key of the element of for_each that made it, and Parameters is each.value as JSON, cut if it is
+	// long. Both are "" without for_each.
+	Element    string        `json:"element,omitempty"`
+	Parameters string        `json:"parameters,omitempty"`
+	Members    []ScopeMember `json:"member_targets"` // sorted by name
+	Checks     []ScopeCheck  `json:"checks"`
+	Tasks      []ScopeTask   `json:"tasks"`
 }
 
 // ScopeMember is a target that is declared as a member.

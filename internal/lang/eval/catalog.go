@@ -82,6 +82,7 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 	ev.Environment = query.EnvironmentOf(p, t, ev.Catalog.Labels).Value()
 	uses := query.TargetModules(p, &ev.Reports, levels)
 	bodies := readModules(ev, uses)
+	ev.repeated = query.RepeatedModules(p, levels)
 	ev.uses, ev.needsOf = uses, query.NeedsOf(p, &ev.Reports, levels, uses, alone(in.Test))
 	root := newScope(ev, p.Root, "", topName)
 	ev.modules[""] = root

@@ -32,6 +32,7 @@ type Evaluator struct {
 	outputs     map[string]string // of a test, by state
 	asked       map[string]bool   // states whose output is used
 	uses        []*source.ModuleUse
+	repeated    map[string]bool // labels of module blocks with for_each, also without elements
 	needsOf     map[*source.ModuleUse][]query.ResolvedNeed
 	// exported are the values of other targets, by declared input.
 	exported map[*source.Exported]*exportedMemo

@@ -51,6 +51,13 @@ func refExprs(ev *Evaluator, s *Scope, each map[string]cty.Value, e hcl.Expressi
 	if !ok {
 		return nil
 	}
+	if all, named := ev.allModules(s, t); named && len(t) == 2 {
+		var out []actionRef
+		for _, key := range syntax.SortedNames(all) {
+			out = append(out, actionRef{reference: all[key], text: traversalText(t)})
+		}
+		return out
+	}
 	r, at, ok := ev.resolve(s, t)
 	if !ok {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
@@ -67,9 +68,7 @@ func moduleValue(ev *Evaluator, r reference, t hcl.Traversal, path []string, tre
 	switch {
 	case !s.Assigned:
 		if s.Vars == nil { // requested by the variables of a module
-			ev.Errorf(r.rng, "Module is not known yet",
-				"Variables are evaluated before modules, so a variable cannot use a value of a module. "+
-					"Use %s in a state or in locals.", traversalText(t))
+			notYet(ev, r.rng, t)
 		}
 		return nil, false
 	case !named:
@@ -85,4 +84,34 @@ func moduleValue(ev *Evaluator, r reference, t hcl.Traversal, path []string, tre
 		tree.set(append(path, name), m.Value)
 	}
 	return []reference{r}, m.OK
+}
+
+// modulesValue adds a map with the outputs of all modules of a block to the tree.
+func modulesValue(ev *Evaluator, s *Scope, all map[string]reference, t hcl.Traversal,
+	tree *names) ([]reference, bool) {
+	if !s.Module().Assigned {
+		notYet(ev, syntax.RangeOf(t.SourceRange()), t)
+		return nil, false
+	}
+	vals := map[string]cty.Value{}
+	var refs []reference
+	for _, key := range syntax.SortedNames(all) {
+		m := all[key].scope
+		outputs := map[string]cty.Value{}
+		if !m.Assigned || !outputsInto(ev, outputs, m) {
+			return nil, false
+		}
+		vals[key] = cty.ObjectVal(outputs)
+		refs = append(refs, all[key])
+	}
+	name, _ := syntax.StepName(t, 1)
+	tree.set([]string{"module", name}, cty.ObjectVal(vals))
+	return refs, true
+}
+
+// notYet reports a variable that uses a value of a module.
+func notYet(ev *Evaluator, rng diag.Range, t hcl.Traversal) {
+	ev.Errorf(rng, "Module is not known yet",
+		"Variables are evaluated before modules, so a variable cannot use a value of a module. "+
+			"Use %s in a state or in locals.", traversalText(t))
 }

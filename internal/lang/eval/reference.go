@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -67,6 +66,9 @@ func (ev *Evaluator) variable(s *Scope, each map[string]cty.Value, t hcl.Travers
 		}
 		tree.set([]string{"each"}, cty.ObjectVal(each))
 		return nil, true
+	}
+	if all, named := ev.allModules(s, t); named {
+		return modulesValue(ev, s, all, t, tree)
 	}
 	r, rest, ok := ev.resolve(s, t)
 	if !ok {
@@ -179,38 +181,6 @@ func (ev *Evaluator) resolve(s *Scope, t hcl.Traversal) (reference, int, bool) {
 		return reference{}, 0, false
 	}
 	return pickInstance(ev, st, t, at+2, rng)
-}
-
-// moduleOf returns the module of a traversal, and the number of steps that name it: module.NAME, or
-// module.NAME["KEY"] for a block with for_each. The module is nil after a diagnostic.
-func moduleOf(ev *Evaluator, t hcl.Traversal) (*Scope, int) {
-	rng := syntax.RangeOf(t.SourceRange())
-	name, _ := syntax.StepName(t, 1)
-	if m := ev.modules[name]; m != nil {
-		return m, 2
-	}
-	var keys []string
-	for _, u := range ev.uses {
-		if u.Each != nil && u.Each.Block == name {
-			keys = append(keys, u.Each.Key)
-		}
-	}
-	key, ok := syntax.StepName(t, 2)
-	switch {
-	case len(keys) == 0:
-		ev.Errorf(rng, "Unknown module", "The target has no module %q.%s", name,
-			syntax.Suggest(name, syntax.Names(ev.modules)))
-		return nil, 0
-	case !ok:
-		ev.Errorf(rng, "Reference without a key",
-			"The module block %q has for_each, so a reference names one of its modules: module.%s[%q].", name, name, keys[0])
-		return nil, 0
-	case !slices.Contains(keys, key):
-		ev.Errorf(rng, "Unknown module", "No element of for_each of the module block %q has the key %q.%s", name, key,
-			syntax.Suggest(key, keys))
-		return nil, 0
-	}
-	return ev.modules[fmt.Sprintf("%s[%q]", name, key)], 3
 }
 
 // pickInstance chooses the instance that the next step names, if there are several.

@@ -41,6 +41,20 @@ func TargetModules(p *source.Program, r *syntax.Reports, levels []*source.Level)
 	return uses
 }
 
+// RepeatedModules returns the labels of module blocks with for_each, also of blocks without elements. It does not
+// contain modules that must wait.
+func RepeatedModules(p *source.Program, levels []*source.Level) map[string]bool {
+	out, waits := map[string]bool{}, waitingFor(p, &syntax.Reports{}, levels)
+	for _, l := range levels {
+		for _, u := range l.Uses {
+			if u.Repeated() && !waits.dirs[u.Directory] {
+				out[u.Name] = true
+			}
+		}
+	}
+	return out
+}
+
 // mixed reports a label of module blocks that have a for_each at one place and not at another one.
 func mixed(r *syntax.Reports, blocks map[string]*source.ModuleUse, u *source.ModuleUse) bool {
 	label := u.Name

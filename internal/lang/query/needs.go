@@ -20,6 +20,7 @@ type Use struct {
 	From      []source.Given    // the levels that assign it, low to high
 	Needs     []Need            // by name
 	Exported  []source.Exported // its declared inputs from other targets, by name
+	Element   *Element          // of the for_each that made it, nil for other modules
 }
 
 // Need is a module that must be ready before another module of the same target.
@@ -267,7 +268,8 @@ func usedBy(p *source.Program, r *syntax.Reports, levels []*source.Level, shared
 	needs := NeedsOf(p, wrong, levels, uses, false)
 	for _, u := range uses {
 		body, _ := p.Module(u.Directory)
-		x := Use{Name: u.Name, Directory: u.Directory, Version: body.Version, From: u.From}
+		x := Use{Name: u.Name, Directory: u.Directory, Version: body.Version, From: u.From,
+			Element: elementOf(u.Each)}
 		for _, n := range needs[u] {
 			x.Needs = append(x.Needs, n.Need)
 		}

@@ -30,6 +30,8 @@ type Scope struct {
 	Checks     []ScopeCheck
 	Tasks      []ScopeTask
 	Source     string // file:line
+	// Element is the element of for_each that made it, nil for other scopes.
+	Element *Element `json:",omitempty"`
 	Environment
 }
 

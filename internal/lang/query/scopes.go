@@ -32,7 +32,7 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	out.Kinds = scopeKinds(p)
 	for _, s := range p.Scopes {
 		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description, MinMembers: s.MinMembers, Tasks: s.Tasks,
-			Source: placeOf(s.Range)}
+			Source: placeOf(s.Range), Element: elementOf(s.Each)}
 		if e := s.Environment; e != nil {
 			x.Targets, x.Environment = members[e.Name], Environment{Parent: e.Parent, Domain: e.Domain}
 			tooMany(x.Targets, "environment "+e.Name, s.Range)
@@ -191,7 +191,7 @@ func (s Scopes) WithoutInputs() Scopes {
 func (s Scope) valid() error {
 	if !source.ValidWait(s.Name, s.Targets) || len(s.Scopes) > source.MaxScopes || !slices.IsSorted(s.Scopes) ||
 		len(s.Targets) > 0 && len(s.Scopes) > 0 || s.MinMembers < 0 || s.MinMembers > source.MaxMembers ||
-		len(s.Checks) > source.MaxParts || len(s.Tasks) > source.MaxParts {
+		len(s.Checks) > source.MaxParts || len(s.Tasks) > source.MaxParts || !s.Element.valid() {
 		return fmt.Errorf("the scope %.80q is not valid", s.ID())
 	}
 	parts, after := map[string]bool{}, map[string][]string{}

@@ -42,10 +42,3 @@ type Target struct {
 	// Element is the element of for_each that made it, nil for other targets.
 	Element *Element `json:",omitempty"`
 }
-
-// Element is an element of the for_each of a target block.
-type Element struct {
-	Block string // the label of the block
-	Key   string
-	Range diag.Range // of for_each
-}

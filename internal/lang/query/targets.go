@@ -21,10 +21,7 @@ func Targets(p *source.Program) ([]Target, diag.List) {
 		Windows: windowsOf(p, r, nil)}
 	for _, t := range p.Targets {
 		x := Target{Name: t.Name, Range: t.Range, Labels: TargetLabels(p, r, t), Enrolled: t.Enrolled != nil,
-			Declared: t.Enrolled == nil || t.Enrolled.Declared}
-		if t.Each != nil {
-			x.Element = &Element{Block: t.Each.Block, Key: t.Each.Key, Range: t.Each.Range}
-		}
+			Declared: t.Enrolled == nil || t.Enrolled.Declared, Element: elementOf(t.Each)}
 		conflict := &syntax.Reports{}
 		levels := levelsBy(p, r, conflict, t, x.Labels)
 		in := EnvironmentOf(p, t, x.Labels)

@@ -19,6 +19,10 @@ var (
 	condition  = cty.Capsule("condition", reflect.TypeFor[conditionType]())
 	listen     = cty.Capsule("references by action", reflect.TypeFor[listenType]())
 	nameOrList = cty.Capsule("name or list of names", reflect.TypeFor[nameOrListType]())
+	// madeMapping and madeSequence are mapping and sequence in a block with for_each, where an expression can also give
+	// the whole value.
+	madeMapping  = cty.Capsule("mapping", reflect.TypeFor[madeMappingType]())
+	madeSequence = cty.Capsule("list of strings", reflect.TypeFor[madeSequenceType]())
 )
 
 type (
@@ -30,6 +34,9 @@ type (
 	conditionType  struct{}
 	listenType     struct{}
 	nameOrListType struct{}
+
+	madeMappingType  struct{}
+	madeSequenceType struct{}
 )
 
 // Block is a block of the language that is not a state.

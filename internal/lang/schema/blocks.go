@@ -57,7 +57,7 @@ func otherBlocks() []Block {
 			Attrs: rolloutAttrs(), Inside: []string{"after", "wave"}, needs: []string{"wave"}},
 		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
 		{Name: "target", Label: "name", Doc: "A host that the repository configures.",
-			Attrs: append(levelAttrs(), append(generatorAttrs("target"),
+			Attrs: append(made(levelAttrs()), append(generatorAttrs("target"),
 				labels(cty.Map(cty.String), "labels; target groups select by them"))...),
 			Inside: []string{"module", "policy", "ssh"}},
 		{Name: "target_group", Label: "name", Doc: "Targets selected by name or label, and their shared settings.",
@@ -121,8 +121,8 @@ func selectorAttrs() []kind.Attr {
 }
 
 func moduleAttrs() []kind.Attr {
-	return []kind.Attr{plainText("source", "directory of the module; default: modules/NAME"),
-		varsAttr("variables of this module"), instancesAttr()}
+	return append(made([]kind.Attr{plainText("source", "directory of the module; default: modules/NAME"),
+		varsAttr("variables of this module")}), instancesAttrs()...)
 }
 
 func lookupAttrs() []kind.Attr {

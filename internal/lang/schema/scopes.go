@@ -69,10 +69,10 @@ func memberAttrs() []kind.Attr {
 }
 
 func environmentAttrs() []kind.Attr {
-	return append(memberAttrs(),
+	return made(append(memberAttrs(),
 		plainText("parent", "name of another environment, whose variables apply too"),
 		kind.Attr{Name: "domain", Type: cty.String, Doc: "public name; default: NAME.DOMAIN with the domain of the parent"},
-		varsAttr("variables of the members"), dataAttr(), mergesAttr())
+		varsAttr("variables of the members"), dataAttr(), mergesAttr()))
 }
 
 func scopeKindAttrs() []kind.Attr {

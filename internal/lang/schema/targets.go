@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/kind"
@@ -15,10 +17,27 @@ func generatorAttrs(what string) []kind.Attr {
 	}
 }
 
-// instancesAttr is the attribute of a module block that makes several modules.
-func instancesAttr() kind.Attr {
-	return kind.Attr{Name: "for_each", Type: expression,
-		Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"}
+// instancesAttrs are the attributes of a module block that makes several modules.
+func instancesAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "for_each", Type: expression,
+			Doc: "set of strings or map: a module NAME[\"KEY\"] for each element"},
+		{Name: "at_least", Type: cty.Number, Doc: "with for_each: fewer elements are an error; default: 0"},
+	}
+}
+
+// made returns the attributes of a block with for_each: an expression can give whole mappings and lists.
+func made(attrs []kind.Attr) []kind.Attr {
+	out := slices.Clone(attrs)
+	for i, a := range out {
+		switch {
+		case a.Type == mapping && len(a.OneOf) == 0:
+			out[i].Type = madeMapping
+		case a.Type == sequence:
+			out[i].Type = madeSequence
+		}
+	}
+	return out
 }
 
 // enrolledAttrs are the attributes of a target that was enrolled in a fleet.

@@ -45,8 +45,12 @@ func written(a kind.Attr) object {
 			s["additionalProperties"] = object{"type": "string", "anyOf": []object{{"enum": a.OneOf}, {"pattern": computed}}}
 		}
 		return s
+	case madeMapping:
+		return object{"type": []string{"object", "string"}, "pattern": computed}
 	case sequence:
 		return object{"type": "array", "items": object{"type": "string"}}
+	case madeSequence:
+		return object{"type": []string{"array", "string"}, "items": object{"type": "string"}, "pattern": computed}
 	case reference:
 		return object{"$ref": "#/$defs/references"}
 	case nameOrList:

@@ -135,6 +135,9 @@ func whole(name string, b Block) object {
 	if len(ways) > 0 {
 		ref["anyOf"] = ways
 	}
+	if written := withoutForEach(b); len(written) > 0 {
+		ref["allOf"] = []object{{"anyOf": []object{{"required": []string{"for_each"}}, {"properties": written}}}}
+	}
 	list := object{"type": "array", "items": object{"$ref": "#/$defs/in." + name}}
 	switch {
 	case len(b.Inside) == 0 && !b.States && b.Name != "fact" && len(need) > 0:
@@ -156,4 +159,20 @@ func placed(b Block) object {
 	}
 	s["description"] = b.Doc
 	return s
+}
+
+// withoutForEach returns the schemas of attributes that an expression gives only in a block with for_each. A module
+// block can be inside of such a block.
+func withoutForEach(b Block) object {
+	out := object{}
+	for _, a := range b.Attrs {
+		switch {
+		case b.Name == "module":
+		case a.Type == madeMapping:
+			out[a.Name] = object{"type": "object"}
+		case a.Type == madeSequence:
+			out[a.Name] = object{"type": "array"}
+		}
+	}
+	return out
 }

@@ -162,6 +162,9 @@ func (u *ModuleUse) Prefix() string {
 	return strings.TrimSuffix(ModulePrefix(u.Each.Block), ".") + fmt.Sprintf("[%q].", u.Each.Key)
 }
 
+// Repeated reports whether the block of a level has a for_each.
+func (u *ModuleUse) Repeated() bool { return u.generator != nil }
+
 // Called reports whether a name means the module: its own name, or the label of its block.
 func (u *ModuleUse) Called(name string) bool {
 	return u.Name == name || u.Each != nil && u.Each.Block == name

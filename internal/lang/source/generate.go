@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/gocty"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/exported"
@@ -24,6 +25,28 @@ const MaxTargets = 100_000
 
 // MaxInstances is the maximum number of modules that one module block makes.
 const MaxInstances = 1000
+
+// generator reads the for_each of a block of a target, module or scope, nil if it has none. atLeast is the default.
+func (ps *parser) generator(at hclsyntax.Attributes, atLeast int) *generatorOf {
+	if at["for_each"] == nil {
+		for _, name := range []string{"name", "at_least"} {
+			if a := at[name]; a != nil {
+				ps.Errorf(syntax.RangeOf(a.NameRange), "Attribute without for_each",
+					"%s is for blocks with for_each. Without for_each, the name is the label of the block.", name)
+			}
+		}
+		return nil
+	}
+	g := &generatorOf{each: at["for_each"], name: at["name"], atLeast: atLeast}
+	if a := at["at_least"]; a != nil {
+		v, ok := ps.prog.Early(&ps.Reports, a.Expr, cty.Number)
+		if ok && gocty.FromCtyValue(v, &g.atLeast) != nil || g.atLeast < 0 || g.atLeast > MaxTargets {
+			ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of elements", "at_least must be a whole number from 0 to %d.",
+				MaxTargets)
+		}
+	}
+	return g
+}
 
 // generate replaces each target block that has a for_each by its targets, in the order of their keys. The names of all
 // targets are different.
@@ -115,7 +138,13 @@ func (p *Program) instancesOf(l *Level, u *ModuleUse) instances {
 	}
 	r := &syntax.Reports{}
 	var out instances
-	elements, _ := p.elements(r, u.generator.each.Expr, l.Each, u.Name, "module", MaxInstances)
+	g := u.generator
+	elements, ok := p.elements(r, g.each.Expr, l.Each, u.Name, "module", MaxInstances)
+	if ok && len(elements) < g.atLeast {
+		r.Errorf(syntax.RangeOf(g.each.Expr.Range()), "Too few modules",
+			"for_each of the module block %q has %s, and at_least is %d. The modules that no longer have an element would be "+
+				"removed. If so few elements are correct, lower at_least.", u.Name, count(len(elements)), g.atLeast)
+	}
 	for _, e := range elements {
 		out.files = e.files
 		if !generatedName().MatchString(e.Key) || strings.Contains(e.Key, "..") {

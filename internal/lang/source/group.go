@@ -156,7 +156,7 @@ const (
 // environment reads the attributes that only an environment has.
 func (x scopeBlock) environment(at hclsyntax.Attributes, s *Scope) {
 	e := &Environment{Level: Level{Kind: EnvironmentKind, Name: s.Name, Range: s.Range, Vars: at["vars"], Data: at["data"],
-		Merge: at["merge"], Each: s.each}, Parent: x.textOrNull(at["parent"]),
+		Merge: at["merge"], Each: s.Each}, Parent: x.textOrNull(at["parent"]),
 		Domain: x.textOrNull(at["domain"]), members: s.Members, rng: s.Range}
 	if a := at["parent"]; a != nil {
 		e.rng = syntax.RangeOf(a.Expr.Range())

@@ -57,13 +57,13 @@ func (ps *parser) moduleUse(l *Level, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"source", "vars", "for_each"}, nil)
+	ps.only(b, []string{"source", "vars", "for_each", "at_least"}, nil)
 	u := &ModuleUse{Name: name, Range: r, Directory: path.Join("modules", name), Vars: map[string]ModuleVars{}}
 	if a := b.Body.Attributes["vars"]; a != nil {
 		u.Vars[l.String()] = ModuleVars{Attribute: a}
 	}
-	if a := b.Body.Attributes["for_each"]; a != nil {
-		u.generator = &generatorOf{each: a}
+	if at := b.Body.Attributes; at["for_each"] != nil || at["at_least"] != nil {
+		u.generator = ps.generator(at, 0)
 	}
 	if a := b.Body.Attributes["source"]; a != nil {
 		u.Directory, u.Range = ps.text(a.Expr, "source"), syntax.RangeOf(a.Expr.Range())

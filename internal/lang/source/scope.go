@@ -40,7 +40,7 @@ func (x scopeBlock) read(b *hclsyntax.Block, good bool) {
 		return
 	}
 	a := b.Body.Attributes
-	switch g := x.generator(a); {
+	switch g := x.generator(a, 1); {
 	case b.Type == "scope_kind":
 		x.kind(b, name, r)
 	case g == nil:
@@ -71,7 +71,7 @@ func (x scopeBlock) generate(b *hclsyntax.Block, name string, g *generatorOf) {
 	}
 	before := len(x.List)
 	for _, e := range elements {
-		s := &Scope{Name: e.Key, Range: syntax.RangeOf(b.LabelRanges[0]), block: b, each: e}
+		s := &Scope{Name: e.Key, Range: syntax.RangeOf(b.LabelRanges[0]), block: b, Each: e}
 		x.in(s, func() {
 			at := e.Range
 			if g.name != nil {
@@ -90,11 +90,11 @@ func (x scopeBlock) generate(b *hclsyntax.Block, name string, g *generatorOf) {
 // in calls a function with the values that expressions of a scope can use, and adds the element to its errors.
 func (x scopeBlock) in(s *Scope, fn func()) {
 	x.prog.Loops.Begin()
-	if s.each != nil || s.Environment != nil {
+	if s.Each != nil || s.Environment != nil {
 		x.values = map[string]cty.Value{}
 	}
-	if s.each != nil {
-		x.values["each"] = cty.ObjectVal(s.each.Each())
+	if s.Each != nil {
+		x.values["each"] = cty.ObjectVal(s.Each.Each())
 	}
 	if s.Environment != nil {
 		x.values["environment"] = s.Environment.Value()
@@ -103,8 +103,8 @@ func (x scopeBlock) in(s *Scope, fn func()) {
 	fn()
 	x.values = nil
 	for i := range x.List[before:] {
-		if s.each != nil {
-			x.List[before+i].Detail += " Here, each is the " + s.each.String() + "."
+		if s.Each != nil {
+			x.List[before+i].Detail += " Here, each is the " + s.Each.String() + "."
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/gocty"
 
 	"fettle.dev/fettle/internal/lang/syntax"
 )
@@ -21,7 +20,7 @@ func (ps *parser) target(b *hclsyntax.Block) {
 			"The target %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
 		return
 	}
-	t := &Target{Level: l, Labels: b.Body.Attributes["labels"], generator: ps.generator(b.Body.Attributes)}
+	t := &Target{Level: l, Labels: b.Body.Attributes["labels"], generator: ps.generator(b.Body.Attributes, 1)}
 	if ps.targets == nil {
 		ps.targets = map[string]*Target{}
 	}
@@ -101,26 +100,4 @@ func (p *Program) enrol() {
 		p.Targets = append(p.Targets, &Target{Level: Level{Kind: "target", Name: e.name, Range: e.rng, Waits: e.waits},
 			Enrolled: e})
 	}
-}
-
-// generator reads the for_each of a target block or a block of a scope, nil if it has none.
-func (ps *parser) generator(at hclsyntax.Attributes) *generatorOf {
-	if at["for_each"] == nil {
-		for _, name := range []string{"name", "at_least"} {
-			if a := at[name]; a != nil {
-				ps.Errorf(syntax.RangeOf(a.NameRange), "Attribute without for_each",
-					"%s is for blocks with for_each. Without for_each, the name is the label of the block.", name)
-			}
-		}
-		return nil
-	}
-	g := &generatorOf{each: at["for_each"], name: at["name"], atLeast: 1}
-	if a := at["at_least"]; a != nil {
-		v, ok := ps.prog.Early(&ps.Reports, a.Expr, cty.Number)
-		if ok && gocty.FromCtyValue(v, &g.atLeast) != nil || g.atLeast < 0 || g.atLeast > MaxTargets {
-			ps.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad number of elements", "at_least must be a whole number from 0 to %d.",
-				MaxTargets)
-		}
-	}
-	return g
 }

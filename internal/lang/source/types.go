@@ -201,7 +201,7 @@ type Scope struct {
 	Environment *Environment
 	afters      map[string]diag.Range // of references in after, by task and reference
 	block       *hclsyntax.Block
-	each        *Element // nil without for_each
+	Each        *Element // of the block that made it, nil without for_each
 }
 
 // Environment is the part of a Scope that only an environment has: a level of variables, and its place among the

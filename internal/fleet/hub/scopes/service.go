@@ -96,6 +96,9 @@ func (s Service) Scope(ctx context.Context, at route.ScopeID) (document.ScopeDet
 	}
 	d := document.ScopeDetail{Format: document.ScopeDetailFormat, Scope: describeScope(x, e), Source: x.Scope.Source,
 		Members: []document.ScopeMember{}, Checks: []document.ScopeCheck{}, Tasks: []document.ScopeTask{}}
+	if made := x.Scope.Element; made != nil {
+		d.Element, d.Parameters = made.Key, made.Value
+	}
 	for _, name := range x.Scope.Targets {
 		t := e.targets[name]
 		m := document.ScopeMember{Target: t.ID, Name: name, State: document.ScopeMemberState(absence(t))}

@@ -16,12 +16,15 @@ type ExplainDoc struct {
 
 // usedModuleDoc says why a target has a module.
 type usedModuleDoc struct {
-	Module    string     `json:"module"`
-	Directory string     `json:"directory"`
-	Version   string     `json:"version,omitempty"` // that it declares
-	Target    string     `json:"target"`
-	Given     []givenDoc `json:"given_by"`
-	Needs     []needDoc  `json:"needs,omitempty"`
+	Module    string `json:"module"`
+	Directory string `json:"directory"`
+	Version   string `json:"version,omitempty"` // that it declares
+	Target    string `json:"target"`
+	Element   string `json:"element,omitempty"` // key of the element of for_each
+	// Parameters are each.value of the element as JSON, cut if it is long.
+	Parameters string     `json:"parameters,omitempty"`
+	Given      []givenDoc `json:"given_by"`
+	Needs      []needDoc  `json:"needs,omitempty"`
 	// NeededBy are the modules of the target that need it.
 	NeededBy []needDoc `json:"needed_by,omitempty"`
 	// Errors are the configuration errors of all modules of the target.
@@ -44,14 +47,16 @@ type needDoc struct {
 
 // targetDoc says which block of the repository declares a target, and its properties without facts.
 type targetDoc struct {
-	Target   string            `json:"target"`
-	Source   string            `json:"source,omitempty"`  // file:line of the block; "" for the implicit target
-	Block    string            `json:"block,omitempty"`   // label of the block with for_each that made it
-	Element  string            `json:"element,omitempty"` // key of the element of for_each
-	Enrolled bool              `json:"enrolled,omitempty"`
-	Labels   map[string]string `json:"labels"`
-	Roles    []string          `json:"roles,omitempty"`
-	Groups   []string          `json:"groups,omitempty"`
+	Target  string `json:"target"`
+	Source  string `json:"source,omitempty"`  // file:line of the block; "" for the implicit target
+	Block   string `json:"block,omitempty"`   // label of the block with for_each that made it
+	Element string `json:"element,omitempty"` // key of the element of for_each
+	// Parameters are each.value of the element as JSON, cut if it is long.
+	Parameters string            `json:"parameters,omitempty"`
+	Enrolled   bool              `json:"enrolled,omitempty"`
+	Labels     map[string]string `json:"labels"`
+	Roles      []string          `json:"roles,omitempty"`
+	Groups     []string          `json:"groups,omitempty"`
 	// Environment is the name of its environment, "" if it belongs to none.
 	Environment string   `json:"environment,omitempty"`
 	Modules     []string `json:"modules,omitempty"` // names

@@ -32,12 +32,14 @@ func New(s *cli.Session) *cobra.Command {
   FILE:LINE       modules/base/module.hcl:9: the steps of this source line.
   var NAME        The value of a variable for a target, and each level that sets
                   it.
-  module NAME     Why a target has a module, and its dependencies both ways.
+  module NAME     Why a target has a module, with the element of its for_each,
+                  and its dependencies both ways.
   target NAME     The block that declares a target, with the element of its
                   for_each, and the labels, roles and modules of the target.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.
-  KIND/NAME       cluster/search: why a scope has its verdict, from the hub.
+  KIND/NAME       cluster/search: why a scope has its verdict, and the element
+                  of its for_each, from the hub.
 
 The journal contains the applied steps. The repository adds the source line, the
 commit that last changed it, and steps that are not applied yet. On a host with

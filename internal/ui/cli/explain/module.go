@@ -67,6 +67,9 @@ func showModules(s *cli.Printer, t query.Target, name string) error {
 func usedModule(t query.Target, u query.Use) usedModuleDoc {
 	d := usedModuleDoc{Module: u.Name, Directory: u.Directory, Version: u.Version, Target: t.Name,
 		Given: []givenDoc{}, Errors: t.Errors}
+	if e := u.Element; e != nil {
+		d.Element, d.Parameters = e.Key, e.Value
+	}
 	for _, g := range u.From {
 		d.Given = append(d.Given, givenDoc{g.By, cli.PlaceText(g.Range)})
 	}
@@ -98,6 +101,8 @@ func showModule(s *cli.Printer, d usedModuleDoc) {
 	}
 	s.Style().Pairs(s.App.Stdout, []render.Pair{
 		{Name: "  directory", Value: d.Directory},
+		{Name: "  element", Value: d.Element},
+		{Name: "  parameters", Value: d.Parameters},
 		{Name: "  version", Value: d.Version},
 		{Name: "  given by", Value: strings.Join(given, "\n")},
 		{Name: "  needs", Value: needsText(d.Needs)},

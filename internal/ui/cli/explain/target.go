@@ -45,7 +45,7 @@ func showTarget(s *cli.Printer, t query.Target) error {
 	}
 	declared := d.Source
 	if e := t.Element; e != nil {
-		d.Block, d.Element = e.Block, e.Key
+		d.Block, d.Element, d.Parameters = e.Block, e.Key, e.Value
 		declared = fmt.Sprintf("%s: element %q of for_each of target %q", d.Source, e.Key, e.Block)
 	}
 	if s.JSON {
@@ -58,6 +58,7 @@ func showTarget(s *cli.Printer, t query.Target) error {
 	s.Printf("target %s\n", render.Escape(t.Name))
 	s.Style().Pairs(s.App.Stdout, []render.Pair{
 		{Name: "  declared", Value: declared},
+		{Name: "  parameters", Value: d.Parameters},
 		{Name: "  labels", Value: strings.Join(labels, ", ")},
 		{Name: "  roles", Value: strings.Join(t.Roles, ", ")},
 		{Name: "  groups", Value: strings.Join(t.Groups, ", ")},

@@ -16,11 +16,12 @@ func TestExplainMadeTarget(t *testing.T) {
 	x := query.Target{Name: "web-a", Labels: map[string]string{"env": "prod", "dc": "x"}, Roles: []string{"web"},
 		Environment: "staging",
 		Range:       diag.Range{File: "fettle.hcl", Start: diag.Pos{Line: 3}},
-		Element:     &query.Element{Block: "web", Key: "a"}}
+		Element:     &query.Element{Block: "web", Key: "a", Value: `{"port":80}`}}
 	if err := showTarget(&cli.Printer{App: &cli.App{Stdout: &out}}, x); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"target web-a\n", `declared     fettle.hcl:3: element "a" of for_each of target "web"`,
+		`parameters   {"port":80}` + "\n",
 		"labels       dc=x, env=prod\n", "roles        web\n",
 		"environment  staging\n", "fettle explain var NAME -t web-a\n"} {
 		if !strings.Contains(out.String(), want) {

@@ -2,10 +2,12 @@ package scopes
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 func showScope(s *cli.Printer, d document.ScopeDetail) {
@@ -18,6 +20,9 @@ func showScope(s *cli.Printer, d document.ScopeDetail) {
 		s.Printf("; %s", x.Description)
 	}
 	s.Printf("\n")
+	if d.Source != "" {
+		s.Printf("Declared in %s%s\n", d.Source, madeOf(d))
+	}
 	for _, r := range x.Reasons {
 		s.Printf("- %s: %s\n", r.Verdict, r.Describe())
 	}
@@ -39,6 +44,18 @@ func showScope(s *cli.Printer, d document.ScopeDetail) {
 		s.Printf("\n")
 		showTaskList(s, d.Tasks)
 	}
+}
+
+// madeOf describes the element of for_each that made a scope, "" without one.
+func madeOf(d document.ScopeDetail) string {
+	if d.Element == "" {
+		return ""
+	}
+	text := fmt.Sprintf(": element %q of for_each", d.Element)
+	if d.Parameters != "" {
+		text += " " + d.Parameters
+	}
+	return render.Escape(text)
 }
 
 func showCheck(s *cli.Printer, c document.ScopeCheck) {

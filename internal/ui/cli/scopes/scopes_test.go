@@ -49,6 +49,7 @@ func TestScopeShow(t *testing.T) {
 	d := apitest.Scopes{}.Scope(context.Background())
 	compare(t, shown(showScope, d),
 		"cluster/search: failed since 2026-11-21 03:21:57; full-text search",
+		`Declared in fettle.hcl:12: element "search" of for_each {"nodes":3}`,
 		"- failed: the check formed succeeds on 1 of 2 targets, 2 are required, 1 failed: es2",
 		"- pending: the task templates waits",
 		"",

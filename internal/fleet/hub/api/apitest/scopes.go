@@ -29,10 +29,11 @@ func (Scopes) Scopes(context.Context) ([]document.Scope, error) {
 // Scope returns the cluster.
 func (s Scopes) Scope(ctx context.Context) document.ScopeDetail {
 	tasks, _ := s.Tasks(ctx)
-	return document.ScopeDetail{Scope: searchCluster(), Source: "fettle.hcl:12", Members: []document.ScopeMember{
-		{Target: "caaaaaaaaaaaaaaaaaaaaaaaaa", Name: "es1", State: document.ScopeConnected},
-		{Target: "daaaaaaaaaaaaaaaaaaaaaaaaa", Name: "es2", State: document.ScopeConnected},
-		{Name: "es3", State: document.ScopeNotEnrolled}},
+	return document.ScopeDetail{Scope: searchCluster(), Source: "fettle.hcl:12", Element: "search",
+		Parameters: `{"nodes":3}`, Members: []document.ScopeMember{
+			{Target: "caaaaaaaaaaaaaaaaaaaaaaaaa", Name: "es1", State: document.ScopeConnected},
+			{Target: "daaaaaaaaaaaaaaaaaaaaaaaaa", Name: "es2", State: document.ScopeConnected},
+			{Name: "es3", State: document.ScopeNotEnrolled}},
 		Checks: []document.ScopeCheck{{Name: "formed", Verdict: document.VerdictFailed, Quorum: "all", Required: 2, OK: 1,
 			Failed: 1, Testers: []document.ScopeTester{
 				{Name: "es1", Outcome: fleet.CheckOK, Since: lockNoon},
