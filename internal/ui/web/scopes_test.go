@@ -47,6 +47,7 @@ func TestScopePage(t *testing.T) {
 	s, _ := scopedSite(t, nil, "operate", "read")
 	page := read(s, "/scopes/cluster/search").Body.String()
 	inOrder(t, page, "cluster/search", "failed", "full-text search", "fettle.hcl:12",
+		"element <code>search</code> of for_each", "<code>{&#34;nodes&#34;:3}</code>",
 		"Reasons", `href="#members">members`, "2 of 3 members are connected, 2 of 3 count, the minimum is 2",
 		`href="#check-formed">check formed`, `href="/targets/es2"`, `href="#task-templates">task templates`,
 		`href="#task-users">task users`,
