@@ -88,7 +88,7 @@ func run(args []string) int {
 			return outside.Generate(ctx, tree, g, programChild)
 		}},
 		Agent: cli.Agent{
-			State: openFiles, Services: services, Watch: watched, Zone: here.Zone, Ready: ready,
+			State: openFiles, Services: services, Watch: watched, Zone: here.Zone, Place: here.Place, Ready: ready,
 			Test: here.Check, Runs: here.ServeRuns, Clock: here.Clock,
 			Calm:   func(worked bool) { calm(worked, compiler.Close) },
 			Binary: programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),

@@ -39,12 +39,42 @@ func (f fake) Lstat(p string) (host.Stat, error) {
 	switch {
 	case p == f.fail:
 		return host.Stat{}, fs.ErrPermission
+	case !ok && f.isDirectory(p):
+		return host.Stat{Type: image.Directory}, nil
 	case !ok:
 		return host.Stat{}, fs.ErrNotExist
 	case strings.HasPrefix(text, "-> "):
 		return host.Stat{Type: image.Symlink}, nil
 	}
 	return host.Stat{Type: image.Regular}, nil
+}
+
+// isDirectory reports whether files are below p.
+func (f fake) isDirectory(p string) bool {
+	for name := range f.files {
+		if strings.HasPrefix(name, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func (f fake) ReadDir(p string) ([]string, error) {
+	if p == f.fail {
+		return nil, fs.ErrPermission
+	}
+	var names []string
+	for name := range f.files {
+		if rest, ok := strings.CutPrefix(name, p+"/"); ok {
+			first, _, _ := strings.Cut(rest, "/")
+			names = append(names, first)
+		}
+	}
+	if names == nil {
+		return nil, fs.ErrNotExist
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 func (f fake) Readlink(p string) (string, error) {
@@ -148,6 +178,7 @@ default_ipv4 = StringVal("192.0.2.7")
 default_ipv6 = StringVal("2001:db8::7")
 domain = StringVal("example.org")
 fqdn = StringVal("web1.example.org")
+guests = MapValEmpty(String)
 hostname = StringVal("web1")
 init = StringVal("systemd")
 kernel = StringVal("6.1.0-40-amd64")

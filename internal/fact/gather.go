@@ -1,9 +1,6 @@
 package fact
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"net"
@@ -153,19 +150,6 @@ func domain(s *source) (cty.Value, error) {
 	name, err := s.fqdn()
 	_, d, _ := strings.Cut(name, ".")
 	return str(d), err
-}
-
-// machineID follows machine-id(5): the file's content is not to be shown, a
-// keyed hash of it is as good a name.
-func machineID(s *source) (cty.Value, error) {
-	t, err := s.text("/etc/machine-id")
-	id, bad := hex.DecodeString(word(t))
-	if err != nil || bad != nil || len(id) != 16 {
-		return str(""), err
-	}
-	mac := hmac.New(sha256.New, id)
-	mac.Write([]byte("fettle machine_id"))
-	return str(hex.EncodeToString(mac.Sum(nil)[:16])), nil
 }
 
 func timezone(s *source) (cty.Value, error) {

@@ -114,6 +114,8 @@ type Status struct {
 	// Zone is the time zone of the host, as a name of the IANA database. It is "" if it is unknown, and if the agent is
 	// too old to apply windows with window.TargetZone.
 	Zone string `json:"zone,omitempty"`
+	// Place has the guests of the host. nil: unknown, or the agent is too old to report it.
+	Place *Place `json:"place,omitempty"`
 }
 
 // Readiness is the state of a module on a target.

@@ -126,6 +126,18 @@ func Zone(m Machine) string {
 	return name
 }
 
+// Place returns the place of a machine among machines that contain others. ok is false if it is unknown, and for an
+// image.
+func Place(m Machine) (p fact.Place, ok bool) {
+	h, err := Root(m.Root)
+	if err != nil {
+		return p, false
+	}
+	defer h.Close()
+	p, ok, err = fact.PlaceOf(h)
+	return p, ok && err == nil
+}
+
 // Facts observes every fact of a machine.
 func Facts(ctx context.Context, m Machine) (map[string]cty.Value, error) {
 	h, err := Root(m.Root)

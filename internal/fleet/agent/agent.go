@@ -45,6 +45,9 @@ type Config struct {
 	Now    func() time.Time
 	// Zone returns the time zone of the host, or "" if it is unknown. It is called at most once per minute. nil: unknown.
 	Zone func() string
+	// Place returns the guests of the host, or nil if they are unknown. It is called at most once per minute. nil: they
+	// are unknown.
+	Place func() *fleet.Place
 	// Warn is called with a complete sentence for the log of this process.
 	Warn func(text string)
 	// OnIdle is called after 10 seconds without events, so that the process can release memory.
@@ -67,7 +70,8 @@ type Agent struct {
 	cfg        Config
 	m          *machine.Machine
 	start      time.Time
-	zone       zone
+	zone       reread[string]
+	place      reread[*fleet.Place]
 	events     chan machine.Event
 	ups        <-chan bool
 	wake       *time.Timer
@@ -232,7 +236,8 @@ func (a *Agent) post(ctx context.Context, e machine.Event) {
 func (a *Agent) now() machine.Now {
 	now := a.cfg.Now()
 	mono := now.Sub(a.start)
-	return machine.Now{Wall: now.UnixNano(), Mono: mono, Zone: a.zone.at(mono, a.cfg.Zone)}
+	return machine.Now{Wall: now.UnixNano(), Mono: mono, Zone: a.zone.at(mono, a.cfg.Zone),
+		Place: a.place.at(mono, a.cfg.Place)}
 }
 
 func (a *Agent) step(ctx context.Context, e machine.Event) {

@@ -7,7 +7,7 @@ import (
 
 // The zone is read again after a minute, because an administrator can change it while the agent runs.
 func TestZoneIsReadAgain(t *testing.T) {
-	var z zone
+	var z reread[string]
 	name, reads := "Europe/Berlin", 0
 	read := func() string { reads++; return name }
 	if got := z.at(0, nil); got != "" {

@@ -114,6 +114,35 @@ type TargetDetail struct {
 	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
 	// Held is held content of its modules and of the root bundle.
 	Held []fleet.HeldContent `json:"held,omitempty"`
+	// Supervisor is the target in whose guest this target runs; nil: none is known.
+	Supervisor *Supervisor `json:"supervisor,omitempty"`
+	Guests     []Guest     `json:"guests,omitempty"`      // of this target, by name
+	MoreGuests int         `json:"more_guests,omitempty"` // that it did not report
+}
+
+// Guest is a guest of a target, such as a container of systemd-nspawn.
+type Guest struct {
+	Name   string           `json:"name"`
+	State  fleet.GuestState `json:"state"`            // in the newest report; unknown if the target is unresponsive
+	Target *GuestTarget     `json:"target,omitempty"` // the target that runs in the guest; nil: none is known
+	// Conflict reports that no target is known because several guests or several targets report the same machine ID.
+	Conflict bool `json:"conflict,omitempty"`
+}
+
+// GuestTarget is the target that runs in a guest.
+type GuestTarget struct {
+	ID    fleet.TargetID `json:"id"`
+	Name  string         `json:"name"`
+	State State          `json:"state"`
+}
+
+// Supervisor is the target in whose guest a target runs.
+type Supervisor struct {
+	ID         fleet.TargetID   `json:"id"`
+	Name       string           `json:"name"`
+	State      State            `json:"state"`
+	Guest      string           `json:"guest"` // name of the guest on the supervisor
+	GuestState fleet.GuestState `json:"guest_state"`
 }
 
 // ModuleOnTarget is the assigned and the applied revision of one module on one target.

@@ -19,7 +19,9 @@ type TargetQuery struct {
 	Limit  int      `query:"limit" does:"return at most this number of items"`
 	After  string   `query:"after" does:"after this cursor, which a page has; use the same sort"`
 	State  string   `query:"state" does:"only targets in this state"`
-	By     string   `query:"by" does:"add counts: all, or in groups by fleet, module, scope or label:NAME"`
+	// Supervisor is a target whose guests run the selected targets.
+	Supervisor string `query:"supervisor" does:"only targets that run in guests of this target, by identity or name"`
+	By         string `query:"by" does:"add counts: all, or in groups by fleet, module, scope or label:NAME"`
 }
 
 // TargetModule names a module on a target.

@@ -133,6 +133,9 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	if err == nil {
 		err = t.checks(target, s.Checks)
 	}
+	if err == nil {
+		err = t.place(target, s.Place)
+	}
 	if err != nil {
 		return err
 	}
@@ -155,6 +158,51 @@ func zone(name string) string {
 		return ""
 	}
 	return name
+}
+
+// place replaces the reported place of a target. It writes only if the place has changed.
+func (t *tx) place(target int64, reported *fleet.Place) error {
+	now := reported.Valid()
+	if now.Container == "" {
+		now.Machine = "" // a host that is not a container is a guest of no target
+	}
+	had, err := t.storedPlace(target)
+	if err != nil || had.Equal(&now) {
+		return err
+	}
+	for _, table := range []string{"DELETE FROM places WHERE target = ?", "DELETE FROM guests WHERE supervisor = ?"} {
+		if err := t.exec(table, target); err != nil {
+			return err
+		}
+	}
+	if now.Container != "" || now.More > 0 {
+		err := t.exec("INSERT INTO places VALUES (?, ?, ?, ?)", target, now.Machine, now.Container, now.More)
+		if err != nil {
+			return err
+		}
+	}
+	for _, g := range now.Guests {
+		err := t.exec("INSERT INTO guests VALUES (?, ?, ?, ?)", target, g.Name, string(g.State), g.Machine)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) storedPlace(target int64) (p fleet.Place, err error) {
+	err = t.row("SELECT machine, container, more FROM places WHERE target = ?", target).Scan(&p.Machine, &p.Container,
+		&p.More)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return p, err
+	}
+	rows, err := t.query("SELECT name, state, machine FROM guests WHERE supervisor = ? ORDER BY name", target)
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = rows.Close() }()
+	p.Guests, err = scanGuests(rows)
+	return p, err
 }
 
 // about records the modules whose versions changed with an event, and their commits.

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -47,29 +46,10 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 	if d.Modules, err = v.modulesOn(ctx, n, on); err != nil {
 		return d, err
 	}
-	d.Checks, err = checksOn(ctx, v, n, d.Target.ID, on)
-	return d, err
-}
-
-func unknown(name string) error {
-	return fmt.Errorf("cannot find the target %.80q: %w", name, fleet.ErrNotFound)
-}
-
-// find returns the number of a target of the organization of the user of a request, by its identity or name.
-func (v *View) find(ctx context.Context, name string) (int64, error) {
-	var n int64
-	text, args := within(ctx)
-	err := v.read.QueryRowContext(ctx, `
-    SELECT t.target FROM targets t JOIN words w ON w.n = t.target WHERE (w.text = ? OR t.name = ?) AND `+text+`
-    ORDER BY w.text = ? DESC, t.gone, t.target DESC LIMIT 1`,
-		slices.Concat([]any{name, name}, args, []any{name})...).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, unknown(name)
+	if d.Checks, err = checksOn(ctx, v, n, d.Target.ID, on); err != nil {
+		return d, err
 	}
-	if err != nil {
-		return 0, v.unread(err)
-	}
-	return n, nil
+	return d, fillGuests(ctx, v, &d, n, now, on)
 }
 
 func fill(d *document.TargetDetail, doc, top, facts string) error {

@@ -24,6 +24,8 @@ type TargetQuery struct {
 	// on neither, only if their place in the order changes.
 	After string
 	State document.State // only targets in this state; "" means all
+	// Supervisor is the identity or the name of a target: only targets that run in its guests. "" means all.
+	Supervisor string
 	// By adds counts: all, or in groups by fleet, by module, by scope, or by label:NAME. "" adds none.
 	By  string
 	Now time.Time

@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 13
+const version = 14
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -17,6 +17,9 @@ const version = 13
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
 // quarters of the file.
+//
+// places contains the targets that are containers, and the numbers of guests that reports leave out. guests contains the
+// guests in the newest reports. See fleet.Place.
 //
 // checks contains the newest results of checks of scopes, of the targets that test any.
 const schema = `
@@ -38,6 +41,11 @@ const schema = `
         digest INTEGER NOT NULL, outcome INTEGER NOT NULL, since INTEGER NOT NULL, text TEXT NOT NULL,
         PRIMARY KEY (target, scope, name)) WITHOUT ROWID;
     CREATE INDEX checks_by_scope ON checks (scope);
+    CREATE TABLE places (target INTEGER PRIMARY KEY, machine TEXT NOT NULL, container TEXT NOT NULL, more INTEGER NOT NULL);
+    CREATE INDEX places_by_machine ON places (machine);
+    CREATE TABLE guests (supervisor INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, machine TEXT NOT NULL,
+        PRIMARY KEY (supervisor, name)) WITHOUT ROWID;
+    CREATE INDEX guests_by_machine ON guests (machine);
     CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, duration INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
     CREATE TABLE sets (module INTEGER NOT NULL, about INTEGER NOT NULL, PRIMARY KEY (module, about)) WITHOUT ROWID;
     CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
@@ -46,4 +54,4 @@ const schema = `
 // tables are the tables that are emptied when the model is created again. position is reset
 // instead.
 var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums",
-	"checks", "events", "sets"}
+	"checks", "places", "guests", "events", "sets"}

@@ -32,6 +32,13 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	if all, err = v.chosen(all, q.Select); err != nil {
 		return page, err
 	}
+	if q.Supervisor != "" {
+		inside, err := guestTargets(ctx, v, q.Supervisor)
+		if err != nil {
+			return page, err
+		}
+		all = slices.DeleteFunc(all, func(e entry) bool { return !inside[e.ID] })
+	}
 	if q.By != "" {
 		if err := addCounts(ctx, v, &page, all, q); err != nil {
 			return page, err

@@ -7,7 +7,7 @@ package schema
 func Facts() []string {
 	return []string{
 		"addresses", "arch", "arch_go", "arch_kernel", "boot_id", "container", "cpus", "default_interface",
-		"default_ipv4", "default_ipv6", "domain", "fqdn", "hostname", "init", "kernel", "mac_addresses",
+		"default_ipv4", "default_ipv6", "domain", "fqdn", "guests", "hostname", "init", "kernel", "mac_addresses",
 		"machine_id", "memory_bytes", "os_codename", "os_family", "os_id", "os_major", "os_name", "os_version",
 		"product", "swap_bytes", "timezone", "vendor", "virtualization",
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor/here"
+	"fettle.dev/fettle/internal/fact"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/step"
 )
@@ -27,6 +28,8 @@ type Agent struct {
 	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
 	// Zone returns the time zone of a machine, or "" if it is unknown; nil: it is unknown.
 	Zone func(m Machine) string
+	// Place returns the guests of a machine; ok is false if they are unknown. nil: they are unknown.
+	Place func(m Machine) (p fact.Place, ok bool)
 	// Ready notifies the service manager that a daemon is ready, and then sends keep-alives until ctx
 	// ends or the returned function is called. It reports that end, too.
 	Ready func(ctx context.Context) func()

@@ -47,6 +47,7 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.take(e)
 	m.next()
 	m.checks.readScopes()
+	m.reports.placeChanged() // before zoneChanged, which sets zone
 	m.reports.zoneChanged()
 	m.checks.announce()
 	m.reports.announce()

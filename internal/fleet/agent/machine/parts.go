@@ -100,7 +100,8 @@ type reports struct {
 	acked    uint64
 	sending  bool
 	wasReady bool
-	zone     *string // of the host at the last step; nil: none
+	zone     *string      // of the host at the last step; nil: none
+	place    *fleet.Place // of the host at the last step, if zone is set
 }
 
 // runs decides when the agent runs, and judges the results.

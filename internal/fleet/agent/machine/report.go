@@ -36,6 +36,14 @@ func (m *reports) zoneChanged() {
 	m.zone = &zone
 }
 
+// placeChanged reports changes of the guests of the host. Hubs get the first place with another report.
+func (m *reports) placeChanged() {
+	if m.zone != nil && !m.place.Equal(m.now.Place) {
+		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: fleet.GuestChanges(m.place, m.now.Place)})
+	}
+	m.place = m.now.Place
+}
+
 // saysReady adds "all is ready" to the event of a run that ended in this step, instead of a
 // separate event.
 func (m *reports) saysReady() bool {
@@ -89,7 +97,7 @@ func (m *reports) status() fleet.Status {
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
 		Run: m.Run, Changed: m.Changed, LastVerified: m.LastVerified, Error: clip(m.Error), Facts: m.Facts,
-		Zone: m.now.Zone, Checks: m.checks.results(),
+		Zone: m.now.Zone, Place: m.now.Place, Checks: m.checks.results(),
 	}
 	if m.Accepted == nil {
 		return s

@@ -22,6 +22,8 @@ type Now struct {
 	Wall int64         // wall clock, in ns since 1970; it can jump
 	Mono time.Duration // monotonic time since the start of the process
 	Zone string        // time zone of the host, as a name of the IANA database; "" is unknown
+	// Place has the guests of the host; nil is unknown. Its content must not change.
+	Place *fleet.Place
 }
 
 // Config is the configuration of an agent. A zero duration or count means the default.

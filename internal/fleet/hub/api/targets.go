@@ -58,7 +58,8 @@ func HandleTargets(t *Table, b interface {
 	Handle(t, route.Targets(),
 		func(ctx context.Context, c Caller, q route.TargetQuery, _ route.None) (document.TargetPage, error) {
 			return t.targets.Targets(ctx, view.TargetQuery{Select: q.Select, All: q.All, Sort: q.Sort, Offset: q.Offset,
-				Limit: q.Limit, After: q.After, State: document.State(q.State), By: q.By, Now: c.Now})
+				Limit: q.Limit, After: q.After, State: document.State(q.State), By: q.By, Supervisor: q.Supervisor,
+				Now: c.Now})
 		})
 	Handle(t, route.Target(),
 		func(ctx context.Context, c Caller, at route.TargetName, _ route.None) (document.TargetDetail, error) {

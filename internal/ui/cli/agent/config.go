@@ -58,6 +58,7 @@ func agentConfig(s *cli.Printer, m cli.Machine, files host.FS, mb *joined.Member
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.App.Version, Boot: boot},
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher, Zone: zoneOf(s, m),
+		Place:  placeOf(s, m),
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.App.Now, Warn: warn, OnIdle: s.App.Agent.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
 			serveHub(ctx, s, hubStream{m, mb, memory, header, stream})

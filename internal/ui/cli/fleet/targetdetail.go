@@ -35,6 +35,7 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
 		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
 		{Name: "contact", Value: contact(s, t)},
+		{Name: "supervisor", Value: supervisorText(d.Supervisor)},
 		{Name: "zone", Value: t.Zone},
 		{Name: "clock", Value: hubclient.ClockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + hubclient.Parted(", ", s.Moment(d.Issued))},
@@ -51,6 +52,7 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		s.Printf("\n")
 		showTargetModules(s, d.Modules)
 	}
+	showGuests(s, d)
 	if len(d.Checks) > 0 {
 		s.Printf("\n")
 		hubclient.ShowChecks(s, d.Checks)
@@ -84,4 +86,33 @@ func needsOnHub(needs []fleet.Need) string {
 		out = append(out, n.Module)
 	}
 	return hubclient.Parted("needs ", strings.Join(out, ", "))
+}
+
+func supervisorText(s *document.Supervisor) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s; its guest %s is %s", s.Name, s.State, s.Guest, s.GuestState)
+}
+
+func showGuests(s *cli.Printer, d document.TargetDetail) {
+	if len(d.Guests) == 0 {
+		return
+	}
+	rows := [][]string{}
+	for _, g := range d.Guests {
+		target, state := "-", ""
+		if g.Target != nil {
+			target, state = g.Target.Name, string(g.Target.State)
+		}
+		if g.Conflict {
+			state = "several reports have its machine ID"
+		}
+		rows = append(rows, []string{g.Name, string(g.State), target, state})
+	}
+	s.Printf("\n")
+	s.Style().Table(s.App.Stdout, []string{"GUEST", "STATE", "TARGET", "STATE OF TARGET"}, rows)
+	if d.MoreGuests > 0 {
+		s.Printf("%d more guests are not reported.\n", d.MoreGuests)
+	}
 }

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// targetsByNumber returns the targets of containers.
+func targetsByNumber(ctx context.Context, v *View, now time.Time, of map[string]seen) (map[int64]document.Target,
+	error) {
+	numbers := make([]int64, 0, len(of))
+	for _, c := range of {
+		numbers = append(numbers, c.target)
+	}
+	list, err := asJSON(numbers)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]document.Target{}
+	err = v.eachStored(ctx, "WHERE t.target IN (SELECT value FROM json_each(?))",
+		func(n int64, s storedTarget) { out[n] = v.target(s, now) }, list)
+	return out, err
+}
+
+// fillGuests adds the guests and the supervisor of a target. States of guests are unknown if the target is unresponsive
+// or cloned.
+func fillGuests(ctx context.Context, v *View, d *document.TargetDetail, n int64, now time.Time,
+	on moduleOnTarget) error {
+	guests, more, err := guestsOf(ctx, v, n)
+	if err != nil {
+		return err
+	}
+	containers, conflicts, err := relate(ctx, v, n, guests)
+	if err != nil {
+		return err
+	}
+	found, err := targetsByNumber(ctx, v, now, containers)
+	if err != nil {
+		return err
+	}
+	d.MoreGuests = more
+	for _, g := range guests {
+		one := document.Guest{Name: g.Name, State: shownGuest(g.State, on), Conflict: conflicts[g.Name]}
+		if t, ok := found[containers[g.Name].target]; ok {
+			one.Target = &document.GuestTarget{ID: t.ID, Name: t.Name, State: t.State}
+		}
+		d.Guests = append(d.Guests, one)
+	}
+	d.Supervisor, err = supervisorOf(ctx, v, n, now)
+	return err
+}
+
+func shownGuest(s fleet.GuestState, on moduleOnTarget) fleet.GuestState {
+	if on.silent || on.cloned {
+		return fleet.GuestUnknown
+	}
+	return s
+}
+
+// supervisorOf returns the supervisor of a target, or nil if there is none that the user of the request can see.
+func supervisorOf(ctx context.Context, v *View, n int64, now time.Time) (*document.Supervisor, error) {
+	var machine string
+	err := v.read.QueryRowContext(ctx, "SELECT machine FROM places WHERE target = ? AND machine <> ''", n).Scan(&machine)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, v.unread(err)
+	}
+	all, err := machines(ctx, v, []string{machine})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all[machine].supervisors {
+		if c, _ := all[machine].of(s); c.target != n || !fleet.OrganizationOf(ctx).Contains(s.organization) {
+			continue
+		}
+		return describedSupervisor(ctx, v, s, now)
+	}
+	return nil, nil
+}
+
+func describedSupervisor(ctx context.Context, v *View, s seen, now time.Time) (*document.Supervisor, error) {
+	found, err := targetsByNumber(ctx, v, now, map[string]seen{"": s})
+	t, ok := found[s.target]
+	if err != nil || !ok {
+		return nil, err
+	}
+	guests, _, err := guestsOf(ctx, v, s.target)
+	if err != nil {
+		return nil, err
+	}
+	out := &document.Supervisor{ID: t.ID, Name: t.Name, State: t.State, Guest: s.guest}
+	on := moduleOnTarget{silent: v.unresponsiveSince(t, now), cloned: t.State == document.Cloned}
+	for _, g := range guests {
+		if g.Name == s.guest {
+			out.GuestState = shownGuest(g.State, on)
+		}
+	}
+	return out, nil
+}
