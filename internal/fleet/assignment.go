@@ -33,6 +33,8 @@ type Assignment struct {
 	// Labels and Fleet are the target's, as configurations see them.
 	Labels map[string]string `json:"labels,omitempty"`
 	Fleet  string            `json:"fleet,omitempty"`
+	// Environment is the environment that an operator created for the target; nil means none.
+	Environment *Environment `json:"environment,omitempty"`
 	// Root is the root bundle: everything of the repository outside of modules/.
 	Root Assigned `json:"top"`
 	// Modules are in the order of the catalog, each once.
@@ -205,7 +207,7 @@ func (a Assignment) checkOwn() error {
 			return fmt.Errorf("cannot accept an assignment without the module %.80q", m)
 		}
 	}
-	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
+	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), a.Environment.Check(), exported.Check(a.Exported))
 }
 
 // checkParts checks the root bundle, which is the first part, and the modules.
@@ -270,7 +272,7 @@ func (a Assignment) Same(b Assignment) bool {
 		a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
 		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && slices.Equal(a.Windows, b.Windows) &&
-		slices.Equal(a.Withheld, b.Withheld) &&
+		slices.Equal(a.Withheld, b.Withheld) && a.Environment.Same(b.Environment) &&
 		SameModules(a.Modules, b.Modules) &&
 		exported.Same(a.Exported, b.Exported)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // EnrolledFile is a generated file in the root of a repository's tree. Hubs and agents write the
@@ -14,20 +15,66 @@ import (
 // repository is ignored.
 const EnrolledFile = "enrolled.fettle.json"
 
-// Enrolled returns the text of EnrolledFile for targets with their labels, by name. An agent writes
-// only its own target, a hub all active targets. The same targets give the same bytes.
-func Enrolled(targets map[string]map[string]string) []byte {
-	blocks := map[string]enrolledBlock{}
-	for name, labels := range targets {
-		blocks[name] = enrolledBlock{Labels: orEmpty(labels)}
-	}
-	return enrolledText(blocks)
+// EnrolledTarget is an enrolled target in EnrolledFile.
+type EnrolledTarget struct {
+	Labels map[string]string
+	// Waits are the directories of its modules that are deferred: they do not exist yet, and this is not an error.
+	Waits       []string
+	Environment *Environment
 }
 
-// EnrolledWaiting is Enrolled for one target, with the directories of its modules that are
-// deferred: they do not exist yet, and this is not an error.
-func EnrolledWaiting(name string, labels map[string]string, waits []string) []byte {
-	return enrolledText(map[string]enrolledBlock{name: {orEmpty(labels), waits}})
+// EnrolledTargets are enrolled targets by name.
+type EnrolledTargets map[string]EnrolledTarget
+
+// EnrolledWith returns targets that have only labels.
+func EnrolledWith(labels map[string]map[string]string) EnrolledTargets {
+	out := EnrolledTargets{}
+	for name, l := range labels {
+		out[name] = EnrolledTarget{Labels: l}
+	}
+	return out
+}
+
+// Enrolled returns the text of EnrolledFile for targets. An agent writes only its own target, a hub all active targets.
+// The same targets give the same bytes.
+func Enrolled(targets EnrolledTargets) []byte {
+	blocks := map[string]enrolledBlock{}
+	for name, t := range targets {
+		b := enrolledBlock{Labels: t.Labels, Waits: t.Waits, Environment: t.Environment.escaped()}
+		if b.Labels == nil {
+			b.Labels = map[string]string{}
+		}
+		blocks[name] = b
+	}
+	text, err := json.MarshalIndent(map[string]any{"enrolled": blocks}, "", "  ")
+	if err != nil {
+		panic(err) // the values are only strings, which can be encoded
+	}
+	return append(inASCII(text), '\n')
+}
+
+// inASCII writes characters outside of printable ASCII as escapes of JSON: the language refuses invisible characters in
+// a file, and an error in this file would concern all targets.
+func inASCII(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || r >= ' ' && r < 0x7f:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+type enrolledBlock struct {
+	Labels      map[string]string `json:"labels"`
+	Waits       []string          `json:"waits,omitempty"`
+	Environment *Environment      `json:"environment,omitempty"`
 }
 
 // enrolledBytes is the approximate maximum size of one of EnrolledFiles: the language reads files
@@ -36,29 +83,20 @@ const enrolledBytes = 512 << 10
 
 // EnrolledFiles returns the content of Enrolled as one or several files, by name: EnrolledFile, and
 // enrolled002.fettle.json and so on if it would be too large.
-func EnrolledFiles(targets map[string]map[string]string) map[string]string {
-	return EnrolledFilesWaiting(targets, nil)
-}
-
-// EnrolledFilesWaiting is EnrolledFiles for targets that have the same deferred modules: see EnrolledWaiting.
-func EnrolledFilesWaiting(targets map[string]map[string]string, waits []string) map[string]string {
+func EnrolledFiles(targets EnrolledTargets) map[string]string {
 	files := map[string]string{}
-	part, size := map[string]map[string]string{}, 0
+	part, size := EnrolledTargets{}, 0
 	end := func() {
 		name := EnrolledFile
 		if n := len(files) + 1; n > 1 {
 			name = fmt.Sprintf(enrolledFiles, n)
 		}
-		blocks := map[string]enrolledBlock{}
-		for target, labels := range part {
-			blocks[target] = enrolledBlock{orEmpty(labels), waits}
-		}
-		files[name] = string(enrolledText(blocks))
-		part, size = map[string]map[string]string{}, 0
+		files[name] = string(Enrolled(part))
+		part, size = EnrolledTargets{}, 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		part[name] = targets[name]
-		size += len(Enrolled(map[string]map[string]string{name: targets[name]}))
+		size += len(Enrolled(EnrolledTargets{name: targets[name]}))
 		if size > enrolledBytes {
 			end()
 		}
@@ -78,24 +116,4 @@ func IsEnrolledFile(path string) bool {
 	number, ours := strings.CutPrefix(number, "enrolled")
 	n, err := strconv.Atoi(number)
 	return path == EnrolledFile || ends && ours && err == nil && path == fmt.Sprintf(enrolledFiles, n)
-}
-
-type enrolledBlock struct {
-	Labels map[string]string `json:"labels"`
-	Waits  []string          `json:"waits,omitempty"`
-}
-
-func orEmpty(labels map[string]string) map[string]string {
-	if labels == nil {
-		return map[string]string{}
-	}
-	return labels
-}
-
-func enrolledText(blocks map[string]enrolledBlock) []byte {
-	text, err := json.MarshalIndent(map[string]any{"enrolled": blocks}, "", "  ")
-	if err != nil {
-		panic(err) // the values are only strings, which can be encoded
-	}
-	return append(text, '\n')
 }

@@ -64,14 +64,17 @@ func TestForgedAssignments(t *testing.T) {
 
 func TestAssignmentsThatAreRefused(t *testing.T) {
 	cases := map[string]func(*fleet.Assignment){
-		"format":               func(a *fleet.Assignment) { a.Format = "fettle.assignment/1" },
-		"without":              func(a *fleet.Assignment) { a.Generation = 0 },
-		"identity":             func(a *fleet.Assignment) { a.Target = "../x" },
-		"the module":           func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
-		"twice":                func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
-		"the commit":           func(a *fleet.Assignment) { a.Root.Revision.Commit = "main" },
-		"digest":               func(a *fleet.Assignment) { a.Root.Bundle.Digest = "md5:0" },
-		"name of a target":     func(a *fleet.Assignment) { a.Name = "a/b" },
+		"format":           func(a *fleet.Assignment) { a.Format = "fettle.assignment/1" },
+		"without":          func(a *fleet.Assignment) { a.Generation = 0 },
+		"identity":         func(a *fleet.Assignment) { a.Target = "../x" },
+		"the module":       func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
+		"twice":            func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
+		"the commit":       func(a *fleet.Assignment) { a.Root.Revision.Commit = "main" },
+		"digest":           func(a *fleet.Assignment) { a.Root.Bundle.Digest = "md5:0" },
+		"name of a target": func(a *fleet.Assignment) { a.Name = "a/b" },
+		"variable": func(a *fleet.Assignment) {
+			a.Environment = &fleet.Environment{Name: "a", Parent: "b", Vars: map[string]string{"a b": ""}}
+		},
 		"cannot use the label": func(a *fleet.Assignment) { a.Labels = map[string]string{"a b": ""} },
 	}
 	for want, change := range cases {

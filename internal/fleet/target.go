@@ -72,6 +72,9 @@ type Target struct {
 	Pin      *Pin     `json:"pin,omitempty"`
 	// Suspect is nil for a reliable target.
 	Suspect *Suspicion `json:"suspect,omitempty"`
+	// Environment is the environment that an operator created, and that is in force. It is computed from the record of
+	// the environment, and not stored with the target.
+	Environment *Environment `json:"-"`
 }
 
 // Pin keeps a target, or one of its modules, on its own revision.

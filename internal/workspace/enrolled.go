@@ -10,7 +10,7 @@ import (
 )
 
 // EnrolledTree is a repository with the targets of a fleet; nil is an empty one.
-func EnrolledTree(t repo.Tree, all map[string]map[string]string) repo.Tree {
+func EnrolledTree(t repo.Tree, all fleet.EnrolledTargets) repo.Tree {
 	files := fleet.EnrolledFiles(all)
 	if t == nil {
 		files["fettle.hcl"] = ""

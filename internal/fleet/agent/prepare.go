@@ -104,6 +104,7 @@ func contentKey(a fleet.Assignment, absent []string) string {
 	for _, k := range slices.Sorted(maps.Keys(a.Labels)) {
 		fmt.Fprintf(&b, " %q=%q", k, a.Labels[k])
 	}
+	fmt.Fprintf(&b, " %q", a.Environment.Text())
 	for _, as := range slices.Concat([]fleet.Assigned{a.Root}, a.Modules) {
 		fmt.Fprintf(&b, " %q:%s", as.Module, as.Bundle.Digest)
 	}

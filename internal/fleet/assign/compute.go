@@ -69,6 +69,8 @@ type computation struct {
 	*shared
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
+	// environmentOf contains the targets in environments that operators created.
+	environmentOf map[fleet.TargetID]Environment
 	// binaryOf contains the desired binary of agents that have one.
 	binaryOf map[fleet.TargetID]*fleet.Binary
 	given    givens

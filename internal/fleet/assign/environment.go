@@ -23,10 +23,13 @@ type Environment struct {
 	Modules []string         `json:"modules,omitempty"`
 	Targets []fleet.TargetID `json:"targets"`          // sorted
 	Select  []string         `json:"select,omitempty"` // the selection of Targets, for users
-	By      string           `json:"by"`
-	Reason  string           `json:"reason,omitempty"`
-	At      int64            `json:"at"`    // time of the creation, ns since 1970
-	Until   int64            `json:"until"` // seconds since 1970
+	Domain  string           `json:"domain,omitempty"` // see fleet.Environment
+	// Vars are the variables of the environment, as texts.
+	Vars   map[string]string `json:"vars,omitempty"`
+	By     string            `json:"by"`
+	Reason string            `json:"reason,omitempty"`
+	At     int64             `json:"at"`    // time of the creation, ns since 1970
+	Until  int64             `json:"until"` // seconds since 1970
 }
 
 // ID returns the ID of the environment as a scope.
@@ -59,6 +62,39 @@ func EnvironmentsOf(all []Environment, now int64) map[fleet.TargetID]Environment
 				out[id] = e
 			}
 		}
+	}
+	return out
+}
+
+// ofTarget returns what a target of the environment has.
+func (e Environment) ofTarget() *fleet.Environment {
+	return &fleet.Environment{Name: e.Name, Parent: e.Parent, Domain: e.Domain, Vars: e.Vars}
+}
+
+// Check returns an error if no environment can have these values.
+func (e Environment) Check() error { return e.ofTarget().Check() }
+
+// InEnvironments returns targets with the environments that are in force at a time, in seconds since 1970. If the
+// repository declares an environment of the same name, the language ignores the attribute of the target.
+func InEnvironments(targets []fleet.Target, all []Environment, now int64) []fleet.Target {
+	return within(targets, EnvironmentsOf(all, now))
+}
+
+// within returns targets with their environments. If no target has one, it returns the same slice.
+func within(targets []fleet.Target, in map[fleet.TargetID]Environment) []fleet.Target {
+	if len(in) == 0 {
+		return targets
+	}
+	out, known := slices.Clone(targets), map[string]*fleet.Environment{}
+	for i, t := range out {
+		e, has := in[t.ID]
+		if !has {
+			continue
+		}
+		if known[e.Name] == nil {
+			known[e.Name] = e.ofTarget()
+		}
+		out[i].Environment = known[e.Name]
 	}
 	return out
 }

@@ -86,6 +86,8 @@ func (w *envWorld) create() {
 	e := assign.Environment{Name: fmt.Sprintf("review-%d", w.rev), Parent: "staging", By: "kim", At: w.now,
 		Branch:  rapid.SampledFrom(envBranches).Draw(w.t, "branch"),
 		Modules: rapid.SampledFrom([][]string{nil, {"modules/base"}, {"modules/base", "modules/web"}}).Draw(w.t, "modules"),
+		Domain:  rapid.SampledFrom([]string{"", "review.example.org"}).Draw(w.t, "domain"),
+		Vars:    rapid.SampledFrom([]map[string]string{nil, {"replicas": "1"}}).Draw(w.t, "vars"),
 		Until:   w.now + rapid.Int64Range(1, 100).Draw(w.t, "seconds")}
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(free), 1, len(free), rapid.ID).Draw(w.t, "members") {
 		e.Targets = append(e.Targets, idOf(name))
@@ -135,6 +137,10 @@ func (w *envWorld) step() {
 
 // follows checks the assignment of a member. other is its assignment without environments.
 func (w *envWorld) follows(got, other fleet.Assignment, e assign.Environment) {
+	in := &fleet.Environment{Name: e.Name, Parent: e.Parent, Domain: e.Domain, Vars: e.Vars}
+	if !got.Environment.Same(in) {
+		w.t.Fatalf("%s has the environment %+v, want %+v", got.Name, got.Environment, in)
+	}
 	head := w.commits[w.with.Input(w.now, nil).Refs[e.Branch].Commit]
 	root := other.Root.Bundle
 	if len(e.Modules) == 0 {
@@ -168,7 +174,8 @@ func marshalled(t *rapid.T, a fleet.Assignment) string {
 
 // contentOf describes an assignment without generations, times and the commits of unchanged content.
 func contentOf(a fleet.Assignment) string {
-	text := fmt.Sprintln(a.Name, a.Labels, a.Withdrawn, a.Root.Bundle, a.Root.Rollout, a.Root.Revision.Branch)
+	text := fmt.Sprintln(a.Name, a.Labels, a.Withdrawn, a.Root.Bundle, a.Root.Rollout, a.Root.Revision.Branch,
+		a.Environment.Text())
 	for _, m := range a.Modules {
 		text += fmt.Sprintln(m.Module, m.Bundle, m.Rollout, m.Revision.Branch, m.Needs)
 	}

@@ -240,22 +240,25 @@ func (in Input) environments() (out []Environment) {
 	return out
 }
 
-// declares returns the IDs of the scopes that a commit declares.
+// declares returns the IDs of the scopes that a commit declares, without environments that operators created.
 func (c Contents) declares() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range c.Scopes.Scopes {
-		out[s.ID()] = true
+		if !s.Dynamic {
+			out[s.ID()] = true
+		}
 	}
 	return out
 }
 
-// readEnvironments raises the alarms about environments in force that have no effect on some targets.
+// readEnvironments finds the environments of targets. It raises the alarms about environments in force that have no
+// effect on some targets.
 func (c *computation) readEnvironments() {
 	if len(c.in.Environments) == 0 {
 		return
 	}
 	declared := c.in.Revisions[c.in.Refs[c.in.Branch].Commit].declares()
-	of := EnvironmentsOf(c.in.environments(), c.in.Now)
+	c.environmentOf = EnvironmentsOf(c.in.environments(), c.in.Now)
 	for _, e := range c.in.Environments {
 		if !e.InForce(c.in.Now) {
 			continue
@@ -266,7 +269,7 @@ func (c *computation) readEnvironments() {
 			continue
 		}
 		for _, d := range c.all {
-			first := of[d.target.ID]
+			first := c.environmentOf[d.target.ID]
 			if slices.Contains(e.Targets, d.target.ID) && first.Name != e.Name && d.target.Standing == fleet.Active {
 				c.alarms.add(EnvironmentConflict, d.target.ID, "%s is in the environments %s and %[3]s. The first one counts. "+
 					"Remove the other: fettle environment remove %[3]s", d.target.Name, first.Name, e.Name)

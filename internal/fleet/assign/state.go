@@ -171,8 +171,12 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // Input returns the input of a computation; revisions are by commit. It shares memory with the
 // state, so it is valid until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
-	if s.registry.targets == nil {
-		s.registry = newRegistry(s.targets.list())
+	of := EnvironmentsOf(s.environments.list(), now)
+	switch {
+	case s.registry.stored == nil:
+		s.registry = newRegistry(s.targets.list(), of)
+	case !s.registry.isOf(of):
+		s.registry = newRegistry(s.registry.stored, of)
 	}
 	if s.shared == nil {
 		s.shared = newShared()

@@ -120,6 +120,9 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 	}
 	d.permit(&want)
 	want.Binary = c.binaryOf[t.ID]
+	if e, in := c.environmentOf[t.ID]; in {
+		want.Environment = e.ofTarget()
+	}
 	c.carry(d, &want)
 	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
 		return want, why

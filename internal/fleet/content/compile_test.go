@@ -114,7 +114,7 @@ func TestComposeIsStable(t *testing.T) {
 		}
 	}
 	digest := func(enrolled map[string]map[string]string) string {
-		tree, err := content.Compose(top, modules, enrolled)
+		tree, err := content.Compose(top, modules, fleet.EnrolledWith(enrolled))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,11 +156,11 @@ func TestComposeRefuses(t *testing.T) {
 		"cannot use the label": {top: file("a"),
 			enrolled: map[string]map[string]string{"x": {"a b": ""}}},
 	} {
-		_, err := content.Compose(c.top, c.modules, c.enrolled)
+		_, err := content.Compose(c.top, c.modules, fleet.EnrolledWith(c.enrolled))
 		wantErr(t, err, want)
 	}
 	// A file of the reserved name in a repository is ignored.
-	tree, err := content.Compose(file("enrolled.fettle.json"), nil, map[string]map[string]string{"a": nil})
+	tree, err := content.Compose(file("enrolled.fettle.json"), nil, fleet.EnrolledTargets{"a": {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,14 +191,15 @@ target_group "db" {
 	bundle := func(part string) repo.Tree { b, _ := pack(t, whole, part); return parse(t, b).Tree() }
 	all := map[string]map[string]string{"web1": {"role": "web"}, "db1": {"role": "db"}}
 	hub, err := content.Compose(bundle(content.RootBundle),
-		map[string]repo.Tree{"modules/web": bundle("modules/web"), "modules/db": bundle("modules/db")}, all)
+		map[string]repo.Tree{"modules/web": bundle("modules/web"), "modules/db": bundle("modules/db")},
+		fleet.EnrolledWith(all))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, labels := range all {
 		part := "modules/" + labels["role"]
 		agent, err := content.Compose(bundle(content.RootBundle), map[string]repo.Tree{part: bundle(part)},
-			map[string]map[string]string{name: labels})
+			fleet.EnrolledTargets{name: {Labels: labels}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func TestCompileManyTargets(t *testing.T) {
 		"fettle.hcl":              "target_group \"web\" { labels = { role = \"web\" } }\n",
 		"enrolled002.fettle.json": `{"enrolled": {"mine": {"labels": {}}}}`,
 	})
-	tree, err := content.Compose(top, nil, enrolled)
+	tree, err := content.Compose(top, nil, fleet.EnrolledWith(enrolled))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestCompileManyTargets(t *testing.T) {
 	if len(targets) != len(enrolled) || targets[0].Name != "web00000" || targets[19_999].Name != "web19999" {
 		t.Errorf("there are %d targets", len(targets))
 	}
-	few := map[string]map[string]string{"a": nil, "b": nil}
+	few := fleet.EnrolledTargets{"a": {}, "b": {}}
 	if files := fleet.EnrolledFiles(few); len(files) != 1 || files[fleet.EnrolledFile] != string(fleet.Enrolled(few)) {
 		t.Errorf("a small fleet has the files %v", slices.Sorted(maps.Keys(files)))
 	}

@@ -16,11 +16,11 @@ import (
 
 // Compose returns the tree from which a target's list is compiled: the root bundle, and each module
 // in its directory ("modules/web"). If enrolled is not empty, the tree has fleet.EnrolledFiles with
-// the labels of the targets by name; they replace files of the repository with the same names.
+// these targets; they replace files of the repository with the same names.
 // Nothing is copied; the parts must stay open. The same parts give a tree with the same
 // repo.TreeDigest. All parts of a commit together have the digest of the commit, unless it has
 // files directly in modules/.
-func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]map[string]string) (repo.Tree, error) {
+func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled fleet.EnrolledTargets) (repo.Tree, error) {
 	if len(enrolled) == 0 {
 		return ComposeWith(top, modules, nil)
 	}
@@ -94,10 +94,11 @@ func (c *composer) add(t repo.Tree, dir string) {
 // madeTree has generated files, which a repository never contains.
 type madeTree struct{ repo.Tree }
 
-func checkEnrolled(enrolled map[string]map[string]string) error {
+func checkEnrolled(enrolled fleet.EnrolledTargets) error {
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(enrolled)) {
-		wrong = append(wrong, fleet.CheckName(name), fleet.CheckLabels(enrolled[name]))
+		wrong = append(wrong, fleet.CheckName(name), fleet.CheckLabels(enrolled[name].Labels),
+			enrolled[name].Environment.Check())
 	}
 	return errors.Join(wrong...)
 }

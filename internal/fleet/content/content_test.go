@@ -30,7 +30,7 @@ func Example() {
 	a, _ := repo.TreeDigest(whole)
 	b, _ := repo.TreeDigest(composed)
 	fmt.Println(parts, a == b)
-	enrolled, _ := content.Compose(top, trees, map[string]map[string]string{"web2": {"env": "prod"}})
+	enrolled, _ := content.Compose(top, trees, fleet.EnrolledTargets{"web2": {Labels: map[string]string{"env": "prod"}}})
 	text, _ := enrolled.ReadFile(fleet.EnrolledFile)
 	fmt.Println(strings.Join(strings.Fields(string(text)), ""))
 	// Output:

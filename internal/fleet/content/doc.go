@@ -6,7 +6,7 @@
 //	        parts, err := sources.Pack(ctx, rev, store)      // a bundle for each part, with its proof
 //	        mux.Handle(content.Path, &content.Server{…})
 //	agent:  err := fetcher.Fetch(ctx, assigned.Bundle)       // resumable, verified by digest; Verify checks the signature
-//	        tree, err := content.Compose(top, modules, labels)
+//	        tree, err := content.Compose(top, modules, enrolled)
 //
 // # Parts
 //

@@ -16,8 +16,11 @@ type EnvironmentRequest struct {
 	Select []string `json:"select"` // targets of the parent, in the form of -t
 	// Modules follow the branch. Without modules, the whole content does.
 	Modules []string `json:"modules,omitempty"`
-	For     int64    `json:"for_ns"` // at most 30 days
-	Reason  string   `json:"reason,omitempty"`
+	Domain  string   `json:"domain,omitempty"` // "" means NAME below the domain of the parent
+	// Vars are variables of the targets, as texts. They are not secret.
+	Vars   map[string]string `json:"vars,omitempty"`
+	For    int64             `json:"for_ns"` // at most 30 days
+	Reason string            `json:"reason,omitempty"`
 }
 
 // EnvironmentExtension sets another end of an environment.
@@ -46,12 +49,17 @@ type Environment struct {
 	Commit  string           `json:"commit,omitempty"` // of the branch
 	Error   string           `json:"error,omitempty"`  // why the branch cannot be read, or ""
 	Modules []string         `json:"modules,omitempty"`
-	Targets int              `json:"targets"`
-	Select  []string         `json:"select"`
-	By      string           `json:"by"`
-	Reason  string           `json:"reason,omitempty"`
-	At      int64            `json:"at"`    // time of the creation, ns since 1970
-	Until   int64            `json:"until"` // ns since 1970
+	// Domain is the public name: the requested one, or the name below the domain of the parent.
+	Domain string `json:"domain,omitempty"`
+	// OwnDomain is the requested domain, or "".
+	OwnDomain string            `json:"own_domain,omitempty"`
+	Vars      map[string]string `json:"vars,omitempty"`
+	Targets   int               `json:"targets"`
+	Select    []string          `json:"select"`
+	By        string            `json:"by"`
+	Reason    string            `json:"reason,omitempty"`
+	At        int64             `json:"at"`    // time of the creation, ns since 1970
+	Until     int64             `json:"until"` // ns since 1970
 }
 
 // EnvironmentPage lists environments, sorted by name.

@@ -3,6 +3,7 @@ package hub_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,10 @@ target_group "web" {
   targets = ["*"]
   modules = ["web", "base"]
 }
-environment "staging" { labels = { env = "staging" } }
+environment "staging" {
+  labels = { env = "staging" }
+  domain = "staging.example.org"
+}
 environment "production" { labels = { env = "production" } }
 `
 
@@ -99,7 +103,7 @@ func TestEnvironmentOfABranch(t *testing.T) {
 	main := w.assigned("st-2", "main", "main")
 	ann := w.user("ann", "operate")
 	ok := document.EnvironmentRequest{Name: "review-7", Parent: "staging", Branch: "fix-7", Select: []string{"st-2"},
-		For: int64(time.Hour), Reason: "try"}
+		For: int64(time.Hour), Reason: "try", Vars: map[string]string{"replicas": "${1}"}}
 	create := func(change func(*document.EnvironmentRequest)) (string, error) {
 		r := ok
 		change(&r)
@@ -123,6 +127,11 @@ func TestEnvironmentOfABranch(t *testing.T) {
 	refused("at most 30 days", func(r *document.EnvironmentRequest) { r.For = 0 })
 	refused("as the name", func(r *document.EnvironmentRequest) { r.Name = "Review 7" })
 	refused("declares an environment of this name", func(r *document.EnvironmentRequest) { r.Name = "production" })
+	refused("as the domain", func(r *document.EnvironmentRequest) { r.Domain = "a_b" })
+	refused("the environment staging has the domain",
+		func(r *document.EnvironmentRequest) { r.Domain = "staging.example.org" })
+	refused("as the name of a variable",
+		func(r *document.EnvironmentRequest) { r.Vars = map[string]string{"a b": "c"} })
 	refused("as a module", func(r *document.EnvironmentRequest) { r.Modules = []string{"../x"} })
 	if _, err := client.Post(t.Context(), w.user("eve", "read"), route.CreateEnvironment(), ok); err == nil {
 		t.Error("the right read creates environments")
@@ -131,7 +140,11 @@ func TestEnvironmentOfABranch(t *testing.T) {
 	if text, err := create(same); err != nil || !strings.Contains(text, "follow fix-7: st-2.") {
 		t.Fatal(text, err)
 	}
-	w.assigned("st-2", "fix-7", "fix-7")
+	if in := w.assigned("st-2", "fix-7", "fix-7").Environment; !in.Same(&fleet.Environment{Name: "review-7",
+		Parent: "staging", Vars: ok.Vars}) {
+		t.Errorf("the environment of the assignment is %+v", in)
+	}
+	w.members("staging st-1", "review-7 st-2")
 	if text, err := create(same); err != nil || !strings.Contains(text, "exists already") {
 		t.Error(text, err)
 	}
@@ -156,6 +169,7 @@ func TestEnvironmentOfABranch(t *testing.T) {
 		}
 	}
 	w.reconnect()
+	w.members("staging st-1 st-2")
 	back := w.assigned("st-2", "main", "main")
 	if main.Epoch, main.Generation, main.Issued = back.Epoch, back.Generation, back.Issued; !back.Same(main) {
 		t.Errorf("it returned to\n%+v\nand had\n%+v", back, main)
@@ -168,11 +182,34 @@ func TestEnvironmentOfABranch(t *testing.T) {
 	w.inAudit("/v1/environments", "review-7", "merged")
 }
 
+// members waits until the declared scopes of environments have these members.
+func (w *staged) members(want ...string) {
+	w.t.Helper()
+	until(w.t, "the members "+strings.Join(want, ", "), func() (page document.ScopePage, _ bool) {
+		w.ask("GET", "/v1/scopes", nil, &page)
+		got := []string{}
+		for _, x := range page.Scopes {
+			var d document.ScopeDetail
+			if w.ask("GET", "/v1/scopes/"+x.ID, nil, &d); x.Name == "production" {
+				continue
+			}
+			text := x.Name
+			for _, m := range d.Members {
+				text += " " + m.Name
+			}
+			got = append(got, text)
+		}
+		slices.Sort(got)
+		return page, slices.Equal(got, slices.Sorted(slices.Values(want)))
+	})
+}
+
 // shown checks what users see of the environment review-7.
 func (w *staged) shown(c *client.Client) {
 	w.t.Helper()
 	page, err := client.Get(w.t.Context(), c, route.Environments())
-	if err != nil || len(page.Environments) != 1 || page.Environments[0].State != document.EnvironmentInForce {
+	if err != nil || len(page.Environments) != 1 || page.Environments[0].State != document.EnvironmentInForce ||
+		page.Environments[0].Domain != "review-7.staging.example.org" {
 		w.t.Errorf("%+v %v", page, err)
 	}
 	d, err := client.GetAt(w.t.Context(), c, route.Environment(), route.EnvironmentName{Environment: "review-7"})

@@ -103,7 +103,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 	p.binaries = newBinaries(c)
 	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,
 		Records: &c.records, Content: c.content, Repository: p.repository.Repository, Decide: p.leader.Decide,
-		Facts: func(ctx context.Context) (map[fleet.TargetID]map[string]string, error) {
+		Now: c.now, Facts: func(ctx context.Context) (map[fleet.TargetID]map[string]string, error) {
 			return view.FactsOf(ctx, c.view)
 		}})
 	p.history = history.New(history.Config{Hub: c.set.Name, Files: c.conf.Files, Dir: c.dir("history"), Now: c.now,

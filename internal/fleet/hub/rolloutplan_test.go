@@ -23,7 +23,7 @@ func (w *world) preview(files map[string]string, targets ...string) (p document.
 		labels[name] = nil
 	}
 	all := maps.Clone(files)
-	maps.Copy(all, fleet.EnrolledFiles(labels))
+	maps.Copy(all, fleet.EnrolledFiles(fleet.EnrolledWith(labels)))
 	found, ds := compiler{}.Targets(repo.MapTree(all))
 	strategies, more := compiler{}.Strategies(repo.MapTree(all))
 	if ds.HasErrors() || more.HasErrors() {

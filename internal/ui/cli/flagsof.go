@@ -13,7 +13,7 @@ func selectingCommands() []string {
 		"target list", "target approve", "target label", "target unpin", "target freeze", "target unfreeze",
 		"target suspect", "target trust", "target retire", "target revoke", "cert revoke", "job apply", "job report",
 		"job verify", "agent upgrade", "request policy set", "request policy delete", "notify set", "events",
-		"exemption request", "environment create",
+		"exemption request",
 	}
 }
 
@@ -80,7 +80,7 @@ func FlagsOf() map[string][]string {
 		"target enrol":         slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
 		"target pin":           join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
 		"job run": join(doc, target, readFlags(), []string{"rev", "sign-key"}),
-		"login":   join(doc, []string{"sign-key"}),
+		"login":   join(doc, []string{"sign-key"}), "environment create": join(doc, target, []string{"var"}),
 
 		"hub run": nil, "ui": join(CompileFlags(), target), "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,

@@ -127,8 +127,8 @@ func (s *Session) Machine() (Machine, error) {
 	return Machine{Root: root, State: state, Identities: s.Identities, Identity: s.NamedIdentity()}, nil
 }
 
-// variables reads the --var flags. The last of a name wins.
-func (f *repositoryFlags) variables() (map[string]string, error) {
+// Variables reads the --var flags. The last of a name wins.
+func (f *repositoryFlags) Variables() (map[string]string, error) {
 	out := map[string]string{}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")

@@ -65,7 +65,7 @@ func CompileTarget(ctx context.Context, s *Session, tree repo.Tree, target strin
 
 // Input is the input of the compilation for a target, with its facts and the variables of --var.
 func (s *Session) Input(ctx context.Context, tree repo.Tree, target string) (compile.Input, error) {
-	vars, err := s.variables()
+	vars, err := s.Variables()
 	if err != nil {
 		return compile.Input{}, err
 	}

@@ -18,7 +18,8 @@ func sameComposition(a, b *fleet.Assignment) bool {
 	}
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
 		maps.Equal(a.Labels, b.Labels) && sameContent(a.Root, b.Root) && slices.Equal(a.Withheld, b.Withheld) &&
-		slices.EqualFunc(a.Modules, b.Modules, sameContent) && exported.Same(a.Exported, b.Exported)
+		a.Environment.Same(b.Environment) && slices.EqualFunc(a.Modules, b.Modules, sameContent) &&
+		exported.Same(a.Exported, b.Exported)
 }
 
 func sameContent(a, b fleet.Assigned) bool { return a.Module == b.Module && a.Bundle == b.Bundle }

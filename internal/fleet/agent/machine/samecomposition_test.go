@@ -29,6 +29,9 @@ func drawn(t *rapid.T) *fleet.Assignment {
 	if number("labels") > 0 {
 		a.Labels = map[string]string{"a": text("label")}
 	}
+	if number("environment") > 0 {
+		a.Environment = &fleet.Environment{Name: text("environment"), Vars: map[string]string{"a": text("var")}}
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "modules") {
 		a.Modules = append(a.Modules, part(strings.Repeat("m", i+1)))
 	}
@@ -76,6 +79,7 @@ func TestAlikeInEachField(t *testing.T) {
 		"name":        {func(a *fleet.Assignment) { a.Name = "x" }, false},
 		"fleet":       {func(a *fleet.Assignment) { a.Fleet = "x" }, false},
 		"labels":      {func(a *fleet.Assignment) { a.Labels["a"] = "x" }, false},
+		"environment": {func(a *fleet.Assignment) { a.Environment = &fleet.Environment{Name: "x"} }, false},
 		"top":         {func(a *fleet.Assignment) { a.Root.Bundle.Digest = "x" }, false},
 		"module":      {func(a *fleet.Assignment) { a.Modules[0].Module = "x" }, false},
 		"bundle":      {func(a *fleet.Assignment) { a.Modules[0].Bundle.Size = 2 }, false},

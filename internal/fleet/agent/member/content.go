@@ -261,10 +261,8 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	}
 	top := trees[""]
 	delete(trees, "")
-	enrolled := fleet.Enrolled(map[string]map[string]string{a.Name: a.Labels})
-	if len(absent) > 0 {
-		enrolled = fleet.EnrolledWaiting(a.Name, a.Labels, absent)
-	}
+	enrolled := fleet.Enrolled(fleet.EnrolledTargets{
+		a.Name: {Labels: a.Labels, Waits: absent, Environment: a.Environment}})
 	made := map[string]string{fleet.EnrolledFile: string(enrolled)}
 	if len(a.Exported) > 0 {
 		made[exported.File] = string(exported.Text(a.Exported))

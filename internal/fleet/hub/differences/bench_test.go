@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/fleet"
@@ -123,6 +124,7 @@ func (l *large) start(n int) (*Service, string) {
 	}
 	l.table.Refs = records.NewMirror[records.Ref](bustest.NewStore(), "ref/", nil)
 	l.table.Assignments = records.NewMirror[records.Assignment](bustest.NewStore(), "", nil)
+	l.table.Environments = records.NewMirror[assign.Environment](bustest.NewStore(), "", nil)
 	l.table.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 	facts := map[fleet.TargetID]map[string]string{}
 	for i := range n {
@@ -132,7 +134,7 @@ func (l *large) start(n int) (*Service, string) {
 		}
 		facts[t.ID] = map[string]string{"default_ipv4": fmt.Sprintf("10.0.%d.%d", i/250, i%250)}
 	}
-	s := New(Config{Dir: l.t.TempDir(), Records: &l.table, Content: l.store, Decide: l.decide,
+	s := New(Config{Now: time.Now, Dir: l.t.TempDir(), Records: &l.table, Content: l.store, Decide: l.decide,
 		Compiler: func(ctx context.Context) Compiler { return limited.NewPool(ctx, compileChild, 1) },
 		Repository: func() records.Repository {
 			return records.Repository{Name: "site", URL: "file://" + l.dir, Branch: "main"}

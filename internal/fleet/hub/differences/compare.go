@@ -124,9 +124,10 @@ func (x *comparison) trees(k class) (before, after repo.Tree, end func(), err er
 			_ = c()
 		}
 	}
-	was, want := map[string]map[string]string{}, map[string]map[string]string{}
+	was, want := fleet.EnrolledTargets{}, fleet.EnrolledTargets{}
 	for _, m := range k.members {
-		was[m.name], want[m.name] = m.was, m.want
+		was[m.name] = fleet.EnrolledTarget{Labels: m.was, Waits: k.was.Withheld, Environment: k.was.Environment}
+		want[m.name] = fleet.EnrolledTarget{Labels: m.want, Waits: k.want.Withheld, Environment: k.want.Environment}
 	}
 	open := func(p fleet.Assigned) (repo.Tree, error) {
 		t, c, err := x.part(p)
@@ -148,7 +149,7 @@ func (x *comparison) trees(k class) (before, after repo.Tree, end func(), err er
 }
 
 // composed combines the parts of an assignment for several targets.
-func composed(a fleet.Assignment, labels map[string]map[string]string,
+func composed(a fleet.Assignment, enrolled fleet.EnrolledTargets,
 	open func(fleet.Assigned) (repo.Tree, error)) (repo.Tree, error) {
 	top, err := open(a.Root)
 	if err != nil {
@@ -160,7 +161,7 @@ func composed(a fleet.Assignment, labels map[string]map[string]string,
 			return nil, err
 		}
 	}
-	made := fleet.EnrolledFilesWaiting(labels, a.Withheld)
+	made := fleet.EnrolledFiles(enrolled)
 	if len(a.Exported) > 0 {
 		made[exported.File] = string(exported.Text(a.Exported))
 	}

@@ -51,6 +51,7 @@ type Config struct {
 	Decide func(context.Context, assign.Compiled, fleet.Revision) (document.RolloutPlan, []assign.Desired, error)
 	// Facts returns the facts in the newest reports of the targets.
 	Facts func(context.Context) (map[fleet.TargetID]map[string]string, error)
+	Now   func() time.Time
 	// Timeout limits the time for one request; 0 means 25 seconds.
 	Timeout time.Duration
 }

@@ -100,7 +100,7 @@ func contentKey(a fleet.Assignment) string {
 	for _, p := range slices.Concat([]fleet.Assigned{a.Root}, a.Modules) {
 		fmt.Fprintf(&b, "%q:%s ", p.Module, p.Bundle.Digest)
 	}
-	fmt.Fprintf(&b, "%q ", a.Withheld)
+	fmt.Fprintf(&b, "%q %q ", a.Withheld, a.Environment.Text())
 	if len(a.Exported) > 0 {
 		b.Write(exported.Text(a.Exported))
 	}

@@ -65,13 +65,7 @@ func (c compiled) errors() map[string][]string {
 
 // compiled compiles the targets and strategies of a commit.
 func (w *work) compiled(commit string) (c compiled, err error) {
-	labels := map[string]map[string]string{}
-	targets := w.Records.Targets.Values()
-	for _, t := range targets {
-		if t.Standing == fleet.Active {
-			labels[t.Name] = t.Labels
-		}
-	}
+	targets := assign.InEnvironments(w.Records.Targets.Values(), w.Records.Environments.Values(), w.Now().Unix())
 	key := commit + " " + assign.EnrolledDigest(targets)
 	if c, ok := w.commits.get(key); ok {
 		return c, nil
@@ -85,7 +79,7 @@ func (w *work) compiled(commit string) (c compiled, err error) {
 	if err != nil {
 		return c, wrong(err)
 	}
-	whole, err := content.Compose(top, modules, labels)
+	whole, err := content.Compose(top, modules, assign.EnrolledOf(targets))
 	if err != nil {
 		return c, wrong(err)
 	}

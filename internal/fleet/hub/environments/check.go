@@ -3,10 +3,8 @@ package environments
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet/assign"
@@ -14,16 +12,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// label is a part of a domain name: the name of an environment can be a part of its public name.
-var label = sync.OnceValue(
-	func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) })
-
 // checkValues refuses values that no environment can have.
 func (s Service) checkValues(e assign.Environment) error {
 	why := ""
-	if !label().MatchString(e.Name) {
-		why = fmt.Sprintf("cannot use %.70q as the name of an environment: a name has up to 63 lower-case letters, digits "+
-			"and -, as a part of a domain", e.Name)
+	if err := e.Check(); err != nil {
+		why = err.Error()
 	}
 	for _, m := range e.Modules {
 		if content.PartOf(m) != m || m == content.RootBundle {
@@ -65,6 +58,11 @@ func (s Service) check(ctx context.Context, e assign.Environment) error {
 			hint = "Did you mean: " + near
 		}
 		return refuse(hint, "the repository declares no environment %.70q", e.Parent)
+	}
+	if e.Domain != "" {
+		if other := s.domainOf(e.Domain, e.Name); other != "" {
+			return refuse("Use another domain", "the environment %s has the domain %s", other, e.Domain)
+		}
 	}
 	if hint, why := s.checkTargets(e, members); why != "" {
 		return refuse(hint, "%s", why)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ func (s Service) HandleRoutes(t *api.Table) {
 func (s Service) CreateEnvironment(ctx context.Context, by access.Principal, r document.EnvironmentRequest,
 	targets []fleet.TargetID) (string, error) {
 	e := assign.Environment{Name: r.Name, Parent: r.Parent, Branch: r.Branch,
-		Modules: slices.Compact(slices.Sorted(slices.Values(r.Modules))), Select: r.Select, By: by.Name, Reason: r.Reason,
+		Modules: slices.Compact(slices.Sorted(slices.Values(r.Modules))), Domain: r.Domain, Vars: r.Vars,
+		Select: r.Select, By: by.Name, Reason: r.Reason,
 		Targets: slices.Sorted(slices.Values(targets)), At: s.Now().UnixNano(),
 		Until: s.Now().Add(time.Duration(r.For)).Unix()}
 	if err := s.checkValues(e); err != nil {
@@ -77,7 +79,7 @@ func changed(name string) error {
 
 // same reports whether two environments have equal values. Their times, reasons and selections can differ.
 func same(a, b assign.Environment) bool {
-	return a.Parent == b.Parent && a.Branch == b.Branch &&
+	return a.Parent == b.Parent && a.Branch == b.Branch && a.Domain == b.Domain && maps.Equal(a.Vars, b.Vars) &&
 		slices.Equal(a.Modules, b.Modules) && slices.Equal(a.Targets, b.Targets)
 }
 

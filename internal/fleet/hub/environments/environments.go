@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // maxEnvironments limits the environments in force.
@@ -36,18 +37,47 @@ type Service struct {
 	HasRef func(ctx context.Context, name string) (bool, error)
 }
 
-// declared returns the members of the environments that the repository declares, by name.
+// declared returns the members of the environments that the repository declares, by name. Members that are in an
+// environment of an operator return to its parent, so they count as members of the parent.
 func (s Service) declared() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
+	var created []query.Scope
 	for _, f := range s.Records.Scopes.Values() {
-		if x := f.State.Scope; x.Kind == assign.EnvironmentKind && !f.State.Undeclared {
+		switch x := f.State.Scope; {
+		case x.Kind != assign.EnvironmentKind || f.State.Undeclared:
+		case x.Dynamic:
+			created = append(created, x)
+		default:
 			out[x.Name] = map[string]bool{}
 			for _, t := range x.Targets {
 				out[x.Name][t] = true
 			}
 		}
 	}
+	for _, x := range created {
+		for _, t := range x.Targets {
+			if members := out[x.Parent]; members != nil {
+				members[t] = true
+			}
+		}
+	}
 	return out
+}
+
+// domainOf returns the name of another environment with a domain, or "".
+func (s Service) domainOf(domain, except string) string {
+	for _, f := range s.Records.Scopes.Values() {
+		x := f.State.Scope
+		if x.Kind == assign.EnvironmentKind && !f.State.Undeclared && x.Domain == domain && x.Name != except {
+			return x.Name
+		}
+	}
+	for _, e := range s.Records.Environments.Values() {
+		if e.Domain == domain && e.Name != except && e.InForce(s.Now().Unix()) {
+			return e.Name
+		}
+	}
+	return ""
 }
 
 func (s Service) note(ctx context.Context, by access.Principal, e assign.Environment, what, reason string) {

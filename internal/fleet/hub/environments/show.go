@@ -52,13 +52,17 @@ func (s Service) Environment(_ context.Context, at route.EnvironmentName) (docum
 
 func (s Service) describe(e assign.Environment) document.Environment {
 	d := document.Environment{Name: e.Name, State: document.EnvironmentInForce, Parent: e.Parent, Branch: e.Branch,
-		Modules: e.Modules, Targets: len(e.Targets), Select: e.Select, By: e.By,
+		Modules: e.Modules, Domain: e.Domain, OwnDomain: e.Domain, Vars: e.Vars, Targets: len(e.Targets), Select: e.Select,
+		By:     e.By,
 		Reason: e.Reason, At: e.At, Until: e.Until * int64(time.Second)}
 	switch {
 	case !e.InForce(s.Now().Unix()):
 		d.State = document.EnvironmentEnded
 	case s.declared()[e.Name] != nil:
 		d.State = document.EnvironmentIgnored
+	}
+	if f, _, ok := s.Records.Scopes.Get(e.ID()); ok && d.Domain == "" && f.State.Scope.Dynamic && !f.State.Undeclared {
+		d.Domain = f.State.Scope.Domain
 	}
 	if ref, _, ok := s.Records.Refs.Get(records.RefKey(e.Branch)); ok && d.State == document.EnvironmentInForce {
 		d.Commit, d.Error = ref.Revision.Commit, ref.Error

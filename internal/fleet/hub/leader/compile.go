@@ -110,13 +110,7 @@ func (conf Config) compose(parts []fleet.Assigned, targets []fleet.Target) (tree
 	}
 	top := trees[content.RootBundle]
 	delete(trees, content.RootBundle)
-	labels := map[string]map[string]string{}
-	for _, t := range targets {
-		if t.Standing == fleet.Active {
-			labels[t.Name] = t.Labels
-		}
-	}
-	if tree, err = content.Compose(top, trees, labels); err != nil {
+	if tree, err = content.Compose(top, trees, assign.EnrolledOf(targets)); err != nil {
 		end()
 	}
 	return tree, end, err

@@ -25,7 +25,7 @@ func compiles(t *testing.T, a fleet.Assignment) error {
 		modules[m.Module] = repo.MapTree(map[string]string{"module.hcl": "file \"/etc/x\" { content = \"x\" }\n"})
 	}
 	tree, err := trees.ComposeWith(root, modules, map[string]string{
-		fleet.EnrolledFile: string(fleet.EnrolledWaiting("t1", nil, a.Withheld))})
+		fleet.EnrolledFile: string(fleet.Enrolled(fleet.EnrolledTargets{"t1": {Waits: a.Withheld}}))})
 	if err != nil {
 		t.Fatal(err)
 	}

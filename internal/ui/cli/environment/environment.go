@@ -46,8 +46,13 @@ With --module, only these modules follow the branch.
 
 The targets must be members of the parent, without a pin and without another
 such environment. The limit on pinned targets counts them. The same command
-again changes nothing.`,
+again changes nothing.
+
+The environment has its own name, variables and public name for its targets.
+Its variables override the variables of the parent. They are not secret: each
+user with the right read can see them.`,
 		Example: "  fettle environment create review-7 --from staging --branch fix-7 -t st-2 --expires 3d\n" +
+			"  fettle environment create review-7 --from staging --branch fix-7 -t st-2 --expires 3d --var replicas=1\n" +
 			"  fettle environment create tls --from staging --branch tls -t st-3 --module nginx --expires 4h",
 		Args: cli.Args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -56,6 +61,10 @@ again changes nothing.`,
 					"an environment needs --from, --branch, -t and --expires")
 			}
 			r.Name, r.Select, r.For = a[0], s.Words, int64(expires)
+			var err error
+			if r.Vars, err = s.Variables(); err != nil {
+				return err
+			}
 			if modules != "" {
 				r.Modules = strings.Split(modules, ",")
 			}
@@ -68,6 +77,7 @@ again changes nothing.`,
 	f.StringVar(&r.Parent, "from", "", "the `ENVIRONMENT` of the repository that has the targets")
 	f.StringVar(&r.Branch, "branch", "", "the `BRANCH` or tag that the targets follow")
 	f.StringVar(&modules, "module", "", "let only the `MODULE` follow the branch, or several with commas between them")
+	f.StringVar(&r.Domain, "domain", "", "the public `NAME`; default: the name of the environment below the parent's")
 	c.Annotations = map[string]string{cli.ManyMark: "true"}
 	cli.ExpiresFlag(c, &expires, 0, "end after this")
 	cli.ReasonFlag(c, &r.Reason)

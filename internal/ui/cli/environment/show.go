@@ -2,6 +2,8 @@ package environment
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,6 +75,12 @@ func showOne(s *cli.Printer, detail document.EnvironmentDetail) {
 		what = strings.Join(d.Modules, ", ") + " follow"
 	}
 	s.Printf("\n%s %s, which is at %.12s\n", render.Escape(what), render.Escape(d.Branch), d.Commit)
+	if d.Domain != "" {
+		s.Printf("Its public name is %s\n", render.Escape(d.Domain))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Vars)) {
+		s.Printf("Variable %s = %s\n", render.Escape(name), render.Escape(d.Vars[name]))
+	}
 	if d.Error != "" {
 		s.Printf("Cannot read the branch: %s\n", render.Escape(d.Error))
 	}

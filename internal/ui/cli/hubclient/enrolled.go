@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -75,8 +76,8 @@ func asksHub(s *cli.Session, src *workspace.Source) (bool, error) {
 	return false, nil
 }
 
-// FleetTargets are the labels of the active targets of the fleet, by name.
-func FleetTargets(ctx context.Context, s *cli.Session) (map[string]map[string]string, error) {
+// FleetTargets are the active targets of the fleet with their labels and the environments that operators created.
+func FleetTargets(ctx context.Context, s *cli.Session) (fleet.EnrolledTargets, error) {
 	hub, _, err := asHub(ctx, s)
 	if err != nil {
 		return nil, err
@@ -85,13 +86,42 @@ func FleetTargets(ctx context.Context, s *cli.Session) (map[string]map[string]st
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]map[string]string{}
+	out := fleet.EnrolledTargets{}
 	for _, t := range page.Targets {
 		if t.Standing == fleet.Active {
-			out[t.Name] = t.Labels
+			out[t.Name] = fleet.EnrolledTarget{Labels: t.Labels}
 		}
 	}
-	return out, nil
+	return out, addEnvironments(ctx, hub, out)
+}
+
+// addEnvironments adds the environments in force to targets. A hub that does not show environments to the user has
+// none.
+func addEnvironments(ctx context.Context, hub *client.Client, all fleet.EnrolledTargets) error {
+	page, err := client.Get(ctx, hub, route.Environments())
+	if err != nil {
+		if _, refused := errors.AsType[*document.Problem](err); refused {
+			return nil
+		}
+		return err
+	}
+	for _, e := range page.Environments {
+		if e.State != document.EnvironmentInForce {
+			continue
+		}
+		d, err := client.GetAt(ctx, hub, route.Environment(), route.EnvironmentName{Environment: e.Name})
+		if err != nil {
+			return err
+		}
+		in := &fleet.Environment{Name: e.Name, Parent: e.Parent, Domain: e.OwnDomain, Vars: e.Vars}
+		for _, m := range d.Members {
+			if t, is := all[m.Name]; is && m.Absent == "" {
+				t.Environment = in
+				all[m.Name] = t
+			}
+		}
+	}
+	return nil
 }
 
 // Selected returns the targets that a hub selects. The hub has the list of failed targets, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleetdiff"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -25,7 +26,7 @@ type RolloutPlanDoc struct {
 
 // compare compares the step lists with the present commit of the fleet, if the repository has it.
 func (d *RolloutPlanDoc) compare(ctx context.Context, s *cli.Session, src *workspace.Source,
-	enrolled map[string]map[string]string) error {
+	enrolled fleet.EnrolledTargets) error {
 	before, err := s.OpenSource(ctx, d.Plan.Head)
 	if err != nil {
 		d.NoClasses = fmt.Sprintf("this repository does not have %.12s, the present commit of the fleet: git fetch",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -12,7 +13,7 @@ import (
 
 // planRequest compiles a repository for the targets of the fleet, which it adds to the source.
 func planRequest(s *cli.Session, src *workspace.Source,
-	enrolled map[string]map[string]string) (r document.RolloutPlanRequest, err error) {
+	enrolled fleet.EnrolledTargets) (r document.RolloutPlanRequest, err error) {
 	if src.Prefix != "." {
 		return r, cli.Refuse("Move fettle.hcl to the top of the git repository",
 			"cannot plan a rollout: the repository of a fleet has its main file at the top, and here it is in "+src.Prefix)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -64,7 +65,7 @@ func exampleSides(s *cli.Session, sides [2]*workspace.Source) ([]exampleTarget, 
 		out = append(out, exampleTarget{name, groups[name]})
 	}
 	for i, side := range sides {
-		side.Tree, side.Enrolled = workspace.EnrolledTree(side.Tree, labels[i]), true
+		side.Tree, side.Enrolled = workspace.EnrolledTree(side.Tree, fleet.EnrolledWith(labels[i])), true
 	}
 	return out, nil
 }

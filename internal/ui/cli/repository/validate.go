@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
@@ -100,7 +101,7 @@ func addExamples(s *cli.Printer, src *workspace.Source) (map[string]string, diag
 	for _, t := range vacant {
 		of[t.Name], labels[t.Name] = strings.Join(t.Groups, ", "), t.Labels
 	}
-	src.Tree = workspace.EnrolledTree(src.Tree, labels)
+	src.Tree = workspace.EnrolledTree(src.Tree, fleet.EnrolledWith(labels))
 	return of, ds
 }
 
