@@ -18,8 +18,8 @@ const version = 14
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
 // quarters of the file.
 //
-// places contains the targets that are containers, and the numbers of guests that reports leave out. guests contains the
-// guests in the newest reports. See fleet.Place.
+// places contains the targets that are containers, and the numbers of guests that reports leave out. guests contains
+// the guests in the newest reports. See fleet.Place.
 //
 // checks contains the newest results of checks of scopes, of the targets that test any.
 const schema = `
@@ -41,7 +41,8 @@ const schema = `
         digest INTEGER NOT NULL, outcome INTEGER NOT NULL, since INTEGER NOT NULL, text TEXT NOT NULL,
         PRIMARY KEY (target, scope, name)) WITHOUT ROWID;
     CREATE INDEX checks_by_scope ON checks (scope);
-    CREATE TABLE places (target INTEGER PRIMARY KEY, machine TEXT NOT NULL, container TEXT NOT NULL, more INTEGER NOT NULL);
+    CREATE TABLE places (target INTEGER PRIMARY KEY, machine TEXT NOT NULL, container TEXT NOT NULL,
+        more INTEGER NOT NULL);
     CREATE INDEX places_by_machine ON places (machine);
     CREATE TABLE guests (supervisor INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, machine TEXT NOT NULL,
         PRIMARY KEY (supervisor, name)) WITHOUT ROWID;
