@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 // siteModule is a module with a state, a command with a name of its own, and an output.
@@ -280,5 +281,51 @@ func TestModuleForEachOutside(t *testing.T) {
 	_, ds = r.CallAction(compile.Input{Tree: tree}, "drain", nil, false)
 	if want := `Name one of: site["a"].drain, site["b"].drain`; !strings.Contains(shown(ds), want) {
 		t.Error(ds)
+	}
+}
+
+// Between two revisions, a module that uses all modules of a block is evaluated again if an element is added, removed
+// or changed. Modules that do not use them are reused.
+func TestAllModulesOfABlockInRevisions(t *testing.T) {
+	text := `role "r" {
+  modules = ["proxy", "other"]
+  module "site" {
+    for_each = yamldecode(file("sites.yaml"))
+    vars     = { port = each.value }
+  }
+}
+target "t1" { roles = ["r"] }
+target "t2" { roles = ["r"] }
+`
+	tree := func(sites string) repo.Tree {
+		return siteTree(map[string]string{"fettle.hcl": text, "sites.yaml": sites,
+			"modules/proxy/p.hcl": "file \"/etc/proxy\" {\n  content = \"${target.name} ${join(\" \", [for k, m in module.site : " +
+				"m.address])}\"\n}\n",
+			"modules/other/o.hcl": "file \"/etc/other\" {\n  content = target.name\n}\n"})
+	}
+	all := []string{"{a: 1}", "{a: 1, b: 2}", "{a: 3, b: 2}", "{}", "{b: 2}"}
+	for _, before := range all {
+		for _, after := range all {
+			trees := [2]repo.Tree{tree(before), tree(after)}
+			fast := compile.Between(compile.Open(trees[0]), compile.Open(trees[1]))
+			for _, target := range []string{"t1", "t2", "t1"} {
+				var lists [2]step.List
+				for i := range trees {
+					res, ds := compile.Compile(compile.Input{Tree: trees[i], Target: target})
+					if len(ds) > 0 {
+						t.Fatal(ds)
+					}
+					lists[i] = res.List
+				}
+				got, ds := fast.Diff(compile.Input{Target: target}, compile.Compared{Target: target, Has: [2]bool{true, true}})
+				text, want := step.FormatDiff(got.Changes), step.FormatDiff(step.Diff(lists[0], lists[1]))
+				if len(ds) > 0 || text != want {
+					t.Errorf("%s, %s to %s:\n%s\nnot\n%s%v", target, before, after, text, want, ds)
+				}
+			}
+			if compile.Taken(fast) == 0 {
+				t.Errorf("%s to %s: nothing is reused", before, after)
+			}
+		}
 	}
 }

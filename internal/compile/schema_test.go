@@ -368,3 +368,28 @@ func blockText(b schema.Block, attr string) string {
 	}
 	return text
 }
+
+// In a block with for_each, an expression can give whole mappings and lists. In other blocks, it cannot.
+func TestSchemaForEach(t *testing.T) {
+	s := validators{}.of(t, nil, schema.Repository, false)
+	for _, attribute := range []string{"vars", "roles", "modules", "layer"} {
+		for forEach, good := range map[string]bool{"    for_each: file(\"x\")\n": true, "": false} {
+			text := "target:\n  a:\n" + forEach + "    " + attribute + ": ${each.value}\n"
+			found := faults(document("fettle.yaml", []byte(text)), s)
+			if (len(found) == 0) != good {
+				t.Errorf("%s\nhas the faults %v", text, found)
+			}
+			_, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.yaml": text,
+				"x": ""})})
+			if wrong := strings.Contains(shown(ds), "vars must be an object"); attribute == "vars" && wrong == good {
+				t.Errorf("%s\n%s", text, shown(ds))
+			}
+		}
+	}
+	for _, text := range []string{"role:\n  a: {module: {m: {for_each: x, at_least: 2, vars: \"${each.value}\"}}}\n",
+		"environment:\n  a: {for_each: {x: 1}, vars: \"${each.value}\"}\n", "cluster:\n  a: {for_each: x, labels: {}}\n"} {
+		if found := faults(document("fettle.yaml", []byte(text)), s); len(found) > 0 {
+			t.Errorf("%s\nhas the faults %v", text, found)
+		}
+	}
+}

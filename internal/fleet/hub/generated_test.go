@@ -10,7 +10,8 @@ import (
 )
 
 // Targets made by for_each get the modules of their groups, also modules made by for_each. If the inventory becomes
-// empty, a hub changes no target: with at_least it refuses the commit, and without it the removal waits for approval.
+// empty, a hub changes no target: with at_least it refuses the commit, and without it the removal waits for approval. It
+// also refuses a commit in which a module has fewer instances than at_least.
 func TestTargetsFromData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -23,7 +24,8 @@ func TestTargetsFromData(t *testing.T) {
 target_group "web" {
   labels = { role = "web" }
   module "site" {
-    for_each = { a = 1, b = 2 }
+    for_each = yamldecode(file("sites.yaml"))
+    at_least = 2
     source   = "modules/web"
     vars     = { port = each.value }
   }
@@ -31,7 +33,7 @@ target_group "web" {
 `, atLeast)
 	}
 	w.commit(map[string]string{"fettle.hcl": text(1), "inventory.yaml": "web1: web\nweb2: web\n",
-		"modules/web/module.hcl": "variable \"port\" {}\nfile \"/etc/motd\" { content = \"x\" }\n"})
+		"sites.yaml": "{a: 1, b: 2}\n", "modules/web/module.hcl": "variable \"port\" {}\nfile \"/etc/motd\" { content = \"x\" }\n"})
 	w.birth()
 	w.start()
 	w.sharer("web1", nil)
@@ -67,9 +69,17 @@ target_group "web" {
 	w.commit(map[string]string{"fettle.hcl": text(0)})
 	alarmed(assign.MassRemoval)
 	w.commit(map[string]string{"inventory.yaml": "web1: web\nweb2: web\n"})
-	until(t, "no alarm", func() (document.AlarmPage, bool) {
-		var p document.AlarmPage
-		w.ask("GET", "/v1/alarms", nil, &p)
-		return p, len(p.Alarms) == 0
-	})
+	quiet := func() {
+		t.Helper()
+		until(t, "no alarm", func() (document.AlarmPage, bool) {
+			var p document.AlarmPage
+			w.ask("GET", "/v1/alarms", nil, &p)
+			return p, len(p.Alarms) == 0
+		})
+	}
+	quiet()
+	w.commit(map[string]string{"sites.yaml": "{a: 1}\n"})
+	alarmed(assign.Unreadable)
+	w.commit(map[string]string{"sites.yaml": "{a: 1, c: 3}\n"})
+	quiet()
 }
