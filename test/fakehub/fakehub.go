@@ -63,6 +63,43 @@ func (h Hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, out.Interface())
 }
 
+// Crowded answers each route with a document whose lists have N items if they grow with the number of targets. Other
+// lists have up to 100. The limit of a request applies. The user has all rights.
+type Crowded struct{ N int }
+
+// ServeHTTP answers the routes of the API.
+func (c Crowded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	row, ok := find(r)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	n := c.N
+	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 {
+		n = min(n, limit)
+	}
+	out := reflect.New(reflect.TypeOf(row.Out))
+	switch row.Out.(type) {
+	case document.TargetPage, document.ModuleDetail, document.EventPage, document.JobPage,
+		document.Job, document.AuditPage, document.RolloutDetail, document.ScopeDetail,
+		document.TaskPage, document.AlarmPage, document.RequestPage, document.ExemptionPage:
+	default:
+		n = min(n, 100)
+	}
+	crowd(out.Elem(), "item", n)
+	switch d := out.Interface().(type) {
+	case *document.CurrentUser:
+		d.Rights, d.Organization = []string{"admin", "approve", "operate", "read"}, "" // pages of the whole fleet
+	case *document.Job:
+		for i := range d.Targets {
+			d.Targets[i].State = document.JobDone
+		}
+	case *document.ScopeDetail:
+		d.Checks, d.Tasks = d.Checks[:1], d.Tasks[:1] // only the members are many
+	}
+	answer(w, out.Interface())
+}
+
 // Large answers the routes of the fleet page with N targets in all states.
 type Large struct{ N int }
 

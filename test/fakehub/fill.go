@@ -1,6 +1,26 @@
 package fakehub
 
-import "reflect"
+import (
+	"reflect"
+	"strconv"
+)
+
+// crowd sets all fields of a document. Its lists have n items, whose texts end with their numbers.
+func crowd(doc reflect.Value, text string, n int) {
+	for i := range doc.NumField() {
+		field := doc.Field(i)
+		switch {
+		case !doc.Type().Field(i).IsExported():
+		case field.Kind() != reflect.Slice:
+			fill(field, text, 0)
+		default:
+			field.Set(reflect.MakeSlice(field.Type(), n, n))
+			for i := range n {
+				fill(field.Index(i), text+strconv.Itoa(i), 0)
+			}
+		}
+	}
+}
 
 // fill sets all fields of a value. Values that contain themselves end at a depth of 8.
 func fill(v reflect.Value, text string, depth int) {

@@ -99,6 +99,22 @@ func TestManyTargetsInABrowser(t *testing.T) {
 	b.until("the page of the target", "location.pathname === '/targets/host00113'")
 }
 
+// TestManyItemsInABrowser: no page grows with the fleet, where each list of the hub has ten thousand items. All pages
+// remain accessible, and none has errors.
+func TestManyItemsInABrowser(t *testing.T) {
+	b := open(t, fakehub.Serve(t, fakehub.Crowded{N: 10_000}), time.Now)
+	for _, path := range []string{"/", "/?by=label:site", "/targets/item0", "/targets/item0?explain=item1", "/modules",
+		"/modules/item0", "/rollouts", "/rollouts/item0", "/inbox", "/jobs", "/jobs/item0", "/events", "/history", "/hubs",
+		"/audit", "/search?q=item", "/locks", "/barriers", "/signals", "/scopes", "/scopes/tree", "/scopes/item0/item0",
+		"/tasks"} {
+		b.visit(path)
+		if n := eval[int](b, "document.querySelectorAll('*').length"); n > 8000 {
+			t.Errorf("%s has %d elements", path, n)
+		}
+		b.quiet()
+	}
+}
+
 // TestVeryManyTargetsInABrowser: a fleet of a hundred thousand targets has groups, from which a user comes to a
 // selection, and a table with pages.
 func TestVeryManyTargetsInABrowser(t *testing.T) {

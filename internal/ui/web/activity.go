@@ -24,6 +24,22 @@ func jobsPage(v *visit) (*page, error) {
 		Address: address(route.Jobs(), at)}, nil
 }
 
+// jobRows is the largest number of targets that the page of a job shows.
+const jobRows = 500
+
+// jobData is a job whose targets with a problem come first.
+type jobData struct {
+	document.Job
+	Total  int             // number of targets
+	States []jobStateCount // of the targets, in the order of the table
+}
+
+// jobStateCount is the number of targets of a job in a state.
+type jobStateCount struct {
+	State document.JobState
+	Count int
+}
+
 // jobPage shows a job with its output.
 func jobPage(v *visit) (*page, error) {
 	at := route.JobID{Job: v.PathValue("job")}
@@ -31,8 +47,25 @@ func jobPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page{Title: "Job " + j.ID, Tab: "/jobs", Template: "job", Data: j,
+	return &page{Title: "Job " + j.ID, Tab: "/jobs", Template: "job", Data: newJobData(j),
 		Command: commandOf("fettle", "job", "show", j.ID), Address: address(route.Job(), at)}, nil
+}
+
+func newJobData(j document.Job) jobData {
+	order := []document.JobState{document.JobFailed, document.JobInterrupted, document.JobRefused, document.JobExpired,
+		document.JobCancelled, document.JobAccepted, document.JobWaits, document.JobDone}
+	d := jobData{Job: j, Total: len(j.Targets)}
+	slices.SortStableFunc(d.Targets, func(a, b document.JobTarget) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
+	for _, t := range d.Targets {
+		if n := len(d.States); n == 0 || d.States[n-1].State != t.State {
+			d.States = append(d.States, jobStateCount{State: t.State})
+		}
+		d.States[len(d.States)-1].Count++
+	}
+	d.Targets = d.Targets[:min(d.Total, jobRows)]
+	return d
 }
 
 // eventsPage shows the newest events.
