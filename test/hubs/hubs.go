@@ -191,17 +191,30 @@ func (h *Hub) Warnings() []string {
 
 // Token returns a login token of a user, who gets the role.
 func (h *Hub) Token(ctx context.Context, user, role string) (string, error) {
-	_, err := client.Post(ctx, h.Root, route.SetUser(), document.UserRequest{Name: user, Roles: []string{role}})
-	if err != nil {
+	return h.token(ctx, document.UserRequest{Name: user, Roles: []string{role}})
+}
+
+// token creates or changes a user, and returns a login token of the user.
+func (h *Hub) token(ctx context.Context, user document.UserRequest) (string, error) {
+	if _, err := client.Post(ctx, h.Root, route.SetUser(), user); err != nil {
 		return "", err
 	}
-	l, err := client.Call(ctx, h.Root, route.CreateLogin(), route.UserName{User: user}, document.LoginRequest{})
+	l, err := client.Call(ctx, h.Root, route.CreateLogin(), route.UserName{User: user.Name}, document.LoginRequest{})
 	return l.Secret, err
 }
 
 // Client returns a client of a user, who gets the role.
 func (h *Hub) Client(ctx context.Context, user, role string) (*client.Client, error) {
-	token, err := h.Token(ctx, user, role)
+	return h.client(ctx, document.UserRequest{Name: user, Roles: []string{role}})
+}
+
+// Member returns a client of a user of an organization, who gets the role.
+func (h *Hub) Member(ctx context.Context, user, role, organization string) (*client.Client, error) {
+	return h.client(ctx, document.UserRequest{Name: user, Roles: []string{role}, Organization: &organization})
+}
+
+func (h *Hub) client(ctx context.Context, user document.UserRequest) (*client.Client, error) {
+	token, err := h.token(ctx, user)
 	if err != nil {
 		return nil, err
 	}
