@@ -125,6 +125,7 @@ func TestCluster(t *testing.T) {
 	c.imports("v1", 1)
 
 	executorKilled(c)
+	executorUnplugged(c)
 	cannotJoin(c)
 }
 
@@ -186,35 +187,79 @@ func (c *clusterOf) fences(version string) (out []string) {
 	return out
 }
 
-// executorKilled kills the executor during the import. The condition does not hold, so an operator decides.
-func executorKilled(c *clusterOf) {
+// importing commits a version whose import waits for release, and returns the member that imports it.
+func (c *clusterOf) importing(version string) (executor *machine) {
+	c.t.Helper()
 	for _, a := range c.agents {
 		a.Run(c.t, "touch", "/run/hold")
 	}
-	c.version = "v3"
-	c.apply("four")
-	var runs *machine
+	c.version = version
+	c.apply(version)
 	c.await("the import begins", func() bool {
 		for _, a := range c.agents {
-			if strings.Contains(a.Exec("cat", "/var/log/imports").Stdout, "v3 ") {
-				runs = a
+			if strings.Contains(a.Exec("cat", "/var/log/imports").Stdout, version+" ") {
+				executor = a
 			}
 		}
-		return runs != nil
+		return executor != nil
 	})
-	runs.Run(c.t, "systemctl", "kill", "--signal=KILL", "fettle-agent")
-	hub := c.hubs[0]
+	return executor
+}
+
+// release lets imports continue.
+func (c *clusterOf) release() {
+	c.t.Helper()
+	for _, a := range c.agents {
+		a.Run(c.t, "rm", "/run/hold")
+	}
+}
+
+// undecided waits until an operator must decide about the task.
+func (c *clusterOf) undecided() {
+	c.t.Helper()
 	c.await("an operator must decide", func() bool {
 		d := c.show()
 		return len(d.Tasks) == 1 && d.Tasks[0].Decide
 	})
-	c.verdict("failed")
-	for _, a := range c.agents {
-		a.Run(c.t, "rm", "/run/hold")
-	}
-	hub.Run(c.t, "fettle", "task", "retry", "cluster/store", "template", "--reason", "nothing was stored")
-	c.imports("v3", 2)
+}
+
+// retry lets an operator try the task again.
+func (c *clusterOf) retry() {
+	c.t.Helper()
+	c.hubs[0].Run(c.t, "fettle", "task", "retry", "cluster/store", "template", "--reason", "nothing was stored")
+	c.imports(c.version, 2)
 	c.verdict("ready")
+}
+
+// executorKilled kills the executor during the import. The condition does not hold, so an operator decides.
+func executorKilled(c *clusterOf) {
+	c.importing("v3").Run(c.t, "systemctl", "kill", "--signal=KILL", "fettle-agent")
+	c.undecided()
+	c.verdict("failed")
+	c.release()
+	c.retry()
+}
+
+// executorUnplugged cuts the network of the executor during the import, so the import fails for want of a quorum. No
+// other member imports meanwhile, also after the hub knows that the result is unknown. The late result counts.
+func executorUnplugged(c *clusterOf) {
+	c.timeout = "15s"
+	executor := c.importing("v4")
+	executor.Unplug(c.t)
+	if full() {
+		c.undecided()
+	}
+	c.release()
+	c.await("the import ends", func() bool { return executor.Exec("pgrep", "--full", "bin/import|etcdctl put").ExitCode == 1 })
+	executor.Plug(c.t)
+	c.await("the task failed", func() bool {
+		d := c.show()
+		return len(d.Tasks) == 1 && d.Tasks[0].Phase == "failed"
+	})
+	if fences := c.fences("v4"); len(fences) != 1 {
+		c.t.Errorf("v4 was imported with the fences %v, want one", fences)
+	}
+	c.retry()
 }
 
 // cannotJoin gives one member a configuration that is valid, and with which it cannot join. All hosts are ready, and
@@ -231,5 +276,5 @@ func cannotJoin(c *clusterOf) {
 		return strings.Contains(hub.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
 	})
 	c.t.Logf("\n%s\n%s", hub.Run(c.t, "fettle", "status", "--fleet"), hub.Run(c.t, "fettle", "explain", "cluster/store"))
-	c.imports("v3", 2)
+	c.imports(c.version, 2)
 }
