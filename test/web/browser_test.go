@@ -21,7 +21,13 @@ import (
 	"fettle.dev/fettle/test/needs"
 )
 
-func TestMain(m *testing.M) { os.Exit(hubs.Run(m)) }
+func TestMain(m *testing.M) {
+	code := hubs.Run(m)
+	if chromium.stop != nil {
+		chromium.stop()
+	}
+	os.Exit(code)
+}
 
 // patience is the limit of a test.
 const patience = 3 * time.Minute
@@ -54,17 +60,40 @@ func open(t *testing.T, c *client.Client, now func() time.Time) *browser {
 	return b
 }
 
-// start starts a browser for the site at an address.
+// chromium is the browser whose tabs the tests use. Its start takes longer than most tests.
+var chromium program
+
+// program is a browser that the first test starts.
+type program struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
+}
+
+// start starts the browser at a path, unless it runs.
+func (p *program) start(path string) (context.Context, error) {
+	p.once.Do(func() {
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path),
+			chromedp.IgnoreCertErrors) // browsers do not know the fleet CA
+		ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		p.ctx, _ = chromedp.NewContext(ctx)
+		p.stop = stop
+		_, p.err = chromedp.Run(p.ctx, chromedp.Navigate("about:blank"))
+	})
+	return p.ctx, p.err
+}
+
+// start opens a tab for the site at an address. It shares no cookies with other tabs.
 func start(t *testing.T, base string) *browser {
 	t.Helper()
-	path := needs.Program(t, "chromium")
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, err := chromium.start(needs.Program(t, "chromium"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path),
-		chromedp.IgnoreCertErrors) // browsers do not know the fleet CA
-	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
+	ctx, stop = context.WithTimeout(ctx, patience)
 	t.Cleanup(stop)
 	b := &browser{t: t, ctx: ctx, base: base}
 	b.do(chromedp.EmulateViewport(1280, 900))
