@@ -299,8 +299,8 @@ target "t2" { roles = ["r"] }
 `
 	tree := func(sites string) repo.Tree {
 		return siteTree(map[string]string{"fettle.hcl": text, "sites.yaml": sites,
-			"modules/proxy/p.hcl": "file \"/etc/proxy\" {\n  content = \"${target.name} ${join(\" \", [for k, m in module.site : " +
-				"m.address])}\"\n}\n",
+			"modules/proxy/p.hcl": "file \"/etc/proxy\" {\n  content = \"${target.name} " +
+				"${join(\" \", [for k, m in module.site : m.address])}\"\n}\n",
 			"modules/other/o.hcl": "file \"/etc/other\" {\n  content = target.name\n}\n"})
 	}
 	all := []string{"{a: 1}", "{a: 1, b: 2}", "{a: 3, b: 2}", "{}", "{b: 2}"}
