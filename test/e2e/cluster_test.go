@@ -250,7 +250,9 @@ func executorUnplugged(c *clusterOf) {
 		c.undecided()
 	}
 	c.release()
-	c.await("the import ends", func() bool { return executor.Exec("pgrep", "--full", "bin/import|etcdctl put").ExitCode == 1 })
+	c.await("the import ends", func() bool {
+		return executor.Exec("pgrep", "--full", "bin/import|etcdctl put").ExitCode == 1
+	})
 	executor.Plug(c.t)
 	c.await("the task failed", func() bool {
 		d := c.show()

@@ -10,8 +10,8 @@ import (
 )
 
 // Targets made by for_each get the modules of their groups, also modules made by for_each. If the inventory becomes
-// empty, a hub changes no target: with at_least it refuses the commit, and without it the removal waits for approval. It
-// also refuses a commit in which a module has fewer instances than at_least.
+// empty, a hub changes no target: with at_least it refuses the commit, and without it the removal waits for approval.
+// It also refuses a commit in which a module has fewer instances than at_least.
 func TestTargetsFromData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -33,7 +33,8 @@ target_group "web" {
 `, atLeast)
 	}
 	w.commit(map[string]string{"fettle.hcl": text(1), "inventory.yaml": "web1: web\nweb2: web\n",
-		"sites.yaml": "{a: 1, b: 2}\n", "modules/web/module.hcl": "variable \"port\" {}\nfile \"/etc/motd\" { content = \"x\" }\n"})
+		"sites.yaml":             "{a: 1, b: 2}\n",
+		"modules/web/module.hcl": "variable \"port\" {}\nfile \"/etc/motd\" { content = \"x\" }\n"})
 	w.birth()
 	w.start()
 	w.sharer("web1", nil)
