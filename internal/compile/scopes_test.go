@@ -54,7 +54,7 @@ scope "all" {
 
 func scopeTree(hcl string) repo.Tree {
 	return repo.MapTree(map[string]string{"fettle.hcl": hcl, "templates.json": `{"a": 1}`,
-		"environments.yaml": "staging: {replicas: 1}\n"})
+		"environments.yaml": "staging: {replicas: 1}\n", "crl.pem": "none", "secrets/hubs/tsig.age": "sealed"})
 }
 
 func TestScopes(t *testing.T) {
@@ -62,7 +62,7 @@ func TestScopes(t *testing.T) {
 	if ds.Err() != nil {
 		t.Fatal(ds.Err())
 	}
-	if len(all.Kinds) != 3 || all.Kinds[2].Name != "rack" || all.Kinds[2].Overlap || all.Kinds[2].Empty != "failed" {
+	if len(all.Kinds) != 4 || all.Kinds[2].Name != "rack" || all.Kinds[2].Overlap || all.Kinds[2].Empty != "failed" {
 		t.Errorf("the kinds are %+v", all.Kinds)
 	}
 	s := all.Scopes[0]

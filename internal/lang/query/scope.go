@@ -16,7 +16,13 @@ type ScopeKind struct {
 	Overlap bool
 	// Empty is the verdict of a scope without members: "empty", or "failed".
 	Empty string
+	// Executor does the tasks: "hub", or "member". Scopes whose executor is "hub" have no members. "" means "member", in
+	// the data of an older hub.
+	Executor string `json:",omitempty"`
 }
+
+// ByHubs reports whether hubs do the tasks of scopes of this kind.
+func (k ScopeKind) ByHubs() bool { return k.Executor == source.HubExecutor }
 
 // Scope is a set of targets, or of other scopes, with a verdict of its own: a cluster, for example.
 type Scope struct {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,14 +80,20 @@ func dynamicScopes(p *source.Program, members map[string][]string) (out []Scope)
 func scopeKinds(p *source.Program) []ScopeKind {
 	all := map[string]ScopeKind{
 		source.ClusterKind: {Name: source.ClusterKind, Overlap: true, Empty: source.EmptyVerdicts()[0],
+			Executor:    source.MemberExecutor,
 			Description: "targets that provide one service together"},
 		source.EnvironmentKind: {Name: source.EnvironmentKind, Empty: source.EmptyVerdicts()[0],
+			Executor:    source.MemberExecutor,
 			Description: "an instance of the configuration, such as production or staging"},
+		source.UniverseKind: {Name: source.UniverseKind, Overlap: true, Empty: source.EmptyVerdicts()[0],
+			Executor:    source.HubExecutor,
+			Description: "work of the whole installation, which hubs do"},
 	}
 	for _, k := range p.ScopeKinds {
 		delete(all, k.Name)
 		if !k.Disabled {
-			all[k.Name] = ScopeKind{Name: k.Name, Description: k.Description, Overlap: k.Overlap, Empty: k.Empty}
+			all[k.Name] = ScopeKind{Name: k.Name, Description: k.Description, Overlap: k.Overlap, Empty: k.Empty,
+				Executor: k.Executor}
 		}
 	}
 	var out []ScopeKind
@@ -142,22 +149,25 @@ func checkScopes(p *source.Program, r *syntax.Reports, all Scopes) {
 
 // Valid reports an error in Scopes that another process made.
 func (s Scopes) Valid() error {
-	if len(s.Scopes) > source.MaxScopes+source.MaxDynamic || len(s.Kinds) > source.MaxScopeKinds+2 {
+	if len(s.Scopes) > source.MaxScopes+source.MaxDynamic || len(s.Kinds) > source.MaxScopeKinds+3 {
 		return fmt.Errorf("%d scopes of %d kinds are too many", len(s.Scopes), len(s.Kinds))
 	}
-	kinds, members := map[string]bool{}, map[string][]string{}
+	kinds, members := map[string]ScopeKind{}, map[string][]string{}
 	for _, k := range s.Kinds {
-		if !source.ValidWait(k.Name, nil) || kinds[k.Name] || !slices.Contains(source.EmptyVerdicts(), k.Empty) {
+		_, twice := kinds[k.Name]
+		if !source.ValidWait(k.Name, nil) || twice || !slices.Contains(source.EmptyVerdicts(), k.Empty) ||
+			k.Executor != "" && !slices.Contains(source.Executors(), k.Executor) {
 			return fmt.Errorf("the kind of scope %.80q is not valid", k.Name)
 		}
-		kinds[k.Name] = true
+		kinds[k.Name] = k
 	}
 	var ids []string
 	for _, x := range s.Scopes {
-		if _, twice := members[x.ID()]; twice || !kinds[x.Kind] {
+		kind, known := kinds[x.Kind]
+		if _, twice := members[x.ID()]; twice || !known {
 			return fmt.Errorf("the scope %.80q is not valid", x.ID())
 		}
-		if err := x.valid(); err != nil {
+		if err := errors.Join(x.valid(), x.validFor(kind)); err != nil {
 			return err
 		}
 		ids, members[x.ID()] = append(ids, x.ID()), x.Scopes
@@ -221,6 +231,22 @@ func (s Scope) valid() error {
 	return nil
 }
 
+// validFor reports members of a scope whose tasks hubs do, and secrets of a task that members do.
+func (s Scope) validFor(kind ScopeKind) error {
+	if kind.ByHubs() {
+		if len(s.Targets)+len(s.Scopes)+s.MinMembers > 0 {
+			return fmt.Errorf("the scope %.80q has members", s.ID())
+		}
+		return nil
+	}
+	for _, t := range s.Tasks {
+		if len(t.Secrets) > 0 {
+			return fmt.Errorf("the task %.80q of %s has secrets", t.Name, s.ID())
+		}
+	}
+	return nil
+}
+
 func (c ScopeCheck) valid() bool {
 	return source.ValidWait(c.Name, c.From) && (c.Outside || len(c.From) == 0) && source.ValidQuorum(c.Quorum) &&
 		source.ValidTimes(c.Every, c.Timeout, c.FailAfter) && c.Probe.Valid() == nil && c.Digest == source.DigestOf(c.Probe)
@@ -249,6 +275,18 @@ func (s Scopes) Tests(target string) (out []OwnCheck) {
 		return strings.Compare(a.Scope+" "+a.Name, b.Scope+" "+b.Name)
 	})
 	return out
+}
+
+// HubTask returns a task of a scope, if hubs do the tasks of the scope.
+func (s Scopes) HubTask(scope, name string) (ScopeTask, bool) {
+	for _, x := range s.Scopes {
+		i := slices.IndexFunc(x.Tasks, func(t ScopeTask) bool { return t.Name == name })
+		byHubs := slices.ContainsFunc(s.Kinds, func(k ScopeKind) bool { return k.Name == x.Kind && k.ByHubs() })
+		if x.ID() == scope && i >= 0 && byHubs {
+			return x.Tasks[i], true
+		}
+	}
+	return ScopeTask{}, false
 }
 
 // Task returns a task of a scope, if a target is a member of the scope.

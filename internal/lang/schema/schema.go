@@ -80,7 +80,7 @@ func (p Part) top() Block {
 	}
 	return Block{Inside: append(moduleBlocks(), "action", "barrier", "cluster", "command", "enrolled",
 		"environment", "lock", "lookup", "policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh", "target",
-		"target_group", "window"), Attrs: topAttrs()}
+		"target_group", "universe", "window"), Attrs: topAttrs()}
 }
 
 // moduleBlocks returns the blocks, except states, that modules and the top can contain.

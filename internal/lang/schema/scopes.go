@@ -21,10 +21,13 @@ func scopeBlocks() []Block {
 			Doc: "A set of targets, or of other scopes, with checks, tasks and a verdict of its own.",
 			Attrs: append(scopeAttrs(),
 				kind.Attr{Name: "kind", Type: cty.String, Required: true, Doc: "name of a scope_kind block, or cluster"}),
-			Inside: []string{"check", "task"}, oneOf: []string{"labels", "scopes", "targets"}},
+			Inside: []string{"check", "task"}}, // a scope whose tasks hubs do has no members
 		{Name: "scope_kind", Label: "name", Doc: "A kind of scopes.", Attrs: scopeKindAttrs()},
-		{Name: "task", Label: "name", Doc: "Work that a scope does once for each content of the task, on one member.",
+		{Name: "task", Label: "name",
+			Doc:   "Work that a scope does once for each content of the task, on one member or on a hub.",
 			Attrs: taskAttrs(), Inside: []string{"verify"}},
+		{Name: "universe", Label: "name", Doc: "A scope of the kind universe: work of the whole installation, which hubs do.",
+			Attrs: append(generatorAttrs("scope"), docAttr()), Inside: []string{"check", "task"}},
 		{Name: "verify", Doc: "A condition that holds exactly if the task is done.", Attrs: probeAttrs()},
 	}
 }
@@ -80,6 +83,7 @@ func scopeKindAttrs() []kind.Attr {
 		{Name: "enabled", Type: cty.Bool, Doc: "whether scopes can have this kind; default: true"},
 		{Name: "overlap", Type: cty.Bool, Doc: "whether a target can be in several scopes of this kind; default: true"},
 		plainText("empty", "verdict of a scope without members; default: empty", "empty", "failed"),
+		plainText("executor", "does the tasks: one of the members, or the leading hub; default: member", "member", "hub"),
 		docAttr(),
 	}
 }
@@ -88,6 +92,8 @@ func taskAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "program with arguments, without a shell"},
 		{Name: "input", Type: cty.String, Doc: "standard input of the command"},
+		{Name: "secrets", Type: cty.Map(cty.String),
+			Doc: "names of secrets, by environment variable; only for tasks that hubs do"},
 		{Name: "triggers", Type: cty.DynamicPseudoType, Doc: "any values; if they change, the task is done again"},
 		{Name: "after", Type: reference, Doc: "checks and tasks of the same scope that must have succeeded"},
 		{Name: "retries", Type: cty.Number, Doc: "number of attempts after the first one; default: 0"},

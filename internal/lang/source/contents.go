@@ -93,7 +93,7 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		lockBlock{rolloutBlock{parser: ps}}.read(b)
 	case "barrier", "signal":
 		waitBlock{rolloutBlock{parser: ps}}.read(b)
-	case "scope_kind", "scope", "cluster", "environment":
+	case "scope_kind", "scope", "cluster", "environment", "universe":
 		ps.prog.scopeBlocks = append(ps.prog.scopeBlocks, b)
 	case "policy":
 		ps.policyBlock(b, &ps.prog.Top.Policy)
@@ -195,7 +195,7 @@ func onlyAtTop(block string) (summary, detail string) {
 	case "signal":
 		return "Signal inside a module",
 			"A signal is for targets, so it must be declared at the top of the repository, in fettle.hcl."
-	case "scope_kind", "scope", "cluster", "environment":
+	case "scope_kind", "scope", "cluster", "environment", "universe":
 		return "Scope inside a module",
 			"A scope selects targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "policy":

@@ -80,7 +80,7 @@ func onlyLevels(b *hclsyntax.Body) bool {
 	for _, block := range b.Blocks {
 		switch block.Type {
 		case "target", "role", "target_group", "enrolled", "policy", "ssh", "rollout", "window",
-			"scope_kind", "scope", "cluster", "environment":
+			"scope_kind", "scope", "cluster", "environment", "universe":
 		default:
 			return false
 		}

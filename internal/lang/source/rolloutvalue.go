@@ -1,9 +1,11 @@
 package source
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,8 +14,10 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"fettle.dev/fettle/internal/amount"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/secret"
 )
 
 // rolloutBlock reads one rollout block. Its values are evaluated before any target is known.
@@ -166,4 +170,70 @@ func Cycle(edges map[string][]string, nodes []string) (cycle []string) {
 		return cycle
 	}
 	return nil
+}
+
+const (
+	maxTaskSecrets  = 16
+	maxVariableName = 64
+)
+
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`) })
+
+// ValidVariable reports whether a secret can be in an environment variable. Names with an effect on the program that
+// starts the command, or on the loader of programs, are not valid.
+func ValidVariable(name string) bool {
+	reserved := []string{"PATH", "HOME", "IFS", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_ENV", "GCONV_PATH"}
+	return variableName().MatchString(name) && len(name) <= maxVariableName && !slices.Contains(reserved, name) &&
+		!strings.HasPrefix(name, "FETTLE_") && !strings.HasPrefix(name, "LD_")
+}
+
+// taskSecrets reads the names of the secrets of a task, by environment variable. Only hubs can decrypt them, so a task
+// of members has none.
+func (x scopeBlock) taskSecrets(a *hclsyntax.Attribute, hubs bool) map[string]string {
+	if a == nil {
+		return nil
+	}
+	at := syntax.RangeOf(a.Expr.Range())
+	if !hubs {
+		x.Errorf(syntax.RangeOf(a.NameRange), "Secrets of a task of members",
+			"Only tasks that hubs do have secrets. Declare the task in a universe block, or write the secret to a file of "+
+				"the members, which the command reads.")
+		return nil
+	}
+	v, hds := a.Expr.Value(x.context())
+	x.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	all, err := convert.Convert(v, cty.Map(cty.String))
+	if err != nil || all.IsNull() || !all.IsWhollyKnown() || all.LengthInt() > maxTaskSecrets {
+		x.Errorf(at, "Wrong type", `secrets must be an object with up to %d names of secrets: secrets = { TSIG_KEY = `+
+			`"hubs/tsig" }.`, maxTaskSecrets)
+		return nil
+	}
+	out := map[string]string{}
+	for _, name := range syntax.SortedNames(all.AsValueMap()) {
+		if s := all.Index(cty.StringVal(name)); !s.IsNull() {
+			out[name] = s.AsString()
+		}
+		x.taskSecret(at, name, out[name])
+	}
+	return out
+}
+
+// taskSecret reports a name that a command cannot get, and a secret that does not exist.
+func (x scopeBlock) taskSecret(at diag.Range, variable, name string) {
+	if !ValidVariable(variable) {
+		x.Errorf(at, "Bad name of a variable", "%q cannot be the environment variable of a secret. Use up to %d capital "+
+			"letters, digits and _, and begin with a letter. PATH, HOME and names that begin with LD_ or FETTLE_ are "+
+			"reserved, as are names that shells read.", variable, maxVariableName)
+		return
+	}
+	if err := secret.CheckName(name); err != nil {
+		x.Errorf(at, "Bad name of a secret", "%s", syntax.Sentence(err))
+		return
+	}
+	if _, _, err := x.prog.Tree.Digest(secret.PathOf(name)); err != nil {
+		x.Errorf(at, "Unknown secret", "The repository has no secret %q. Create it: fettle secret set %s", name, name)
+	}
 }

@@ -110,7 +110,7 @@ func (x scopeBlock) in(s *Scope, fn func()) {
 }
 
 func (x scopeBlock) kind(b *hclsyntax.Block, name string, r diag.Range) {
-	x.only(b, []string{"description", "enabled", "overlap", "empty"}, nil)
+	x.only(b, []string{"description", "enabled", "overlap", "empty", "executor"}, nil)
 	i := slices.IndexFunc(x.prog.ScopeKinds, func(k *ScopeKind) bool { return k.Name == name })
 	switch {
 	case i >= 0:
@@ -126,7 +126,11 @@ func (x scopeBlock) kind(b *hclsyntax.Block, name string, r diag.Range) {
 		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Environments that overlap",
 			"A target has the variables of one environment, so overlap of the kind environment must be false.")
 	}
-	x.prog.ScopeKinds = append(x.prog.ScopeKinds, &ScopeKind{Name: name, Range: r,
+	executor := x.choice(at["executor"], Executors())
+	if name == UniverseKind && at["executor"] == nil {
+		executor = HubExecutor
+	}
+	x.prog.ScopeKinds = append(x.prog.ScopeKinds, &ScopeKind{Name: name, Range: r, Executor: executor,
 		Description: x.textIn(at["description"]), Disabled: !x.boolOf(at, "enabled", true),
 		Overlap: x.boolOf(at, "overlap", name != EnvironmentKind), Empty: x.choice(at["empty"], EmptyVerdicts())})
 }
@@ -168,6 +172,7 @@ func (x scopeBlock) scope(s *Scope) {
 
 // parts reads the checks and tasks of a scope.
 func (x scopeBlock) parts(s *Scope) {
+	x.checkMembers(s)
 	for _, sub := range s.block.Body.Blocks {
 		switch sub.Type {
 		case "check":
@@ -218,7 +223,20 @@ func (x scopeBlock) members(at hclsyntax.Attributes, s *Scope) {
 		}
 	case s.Kind == EnvironmentKind: // the members of its children can be sufficient
 		s.Members = &Selector{Names: []func(string) bool{}}
-	default:
+	}
+}
+
+// checkMembers reports a scope without members, unless hubs do its tasks: such a scope has none.
+func (x scopeBlock) checkMembers(s *Scope) {
+	at, hubs := s.block.Body.Attributes, x.prog.executor(s.Kind) == HubExecutor
+	has := at["targets"] != nil || at["labels"] != nil || at["scopes"] != nil
+	for _, name := range []string{"targets", "labels", "scopes", "min_members"} {
+		if a := at[name]; hubs && a != nil {
+			x.Errorf(syntax.RangeOf(a.NameRange), "Members of a scope of hubs",
+				"Hubs do the tasks of scopes of the kind %s, so these scopes have no members. Remove %s.", s.Kind, name)
+		}
+	}
+	if !hubs && !has && s.Kind != EnvironmentKind {
 		x.Errorf(s.Range, "Scope without members",
 			`Set targets = ["web*"], labels = { role = "db" }, or scopes = ["rack/a"]. To select all targets, write `+
 				`targets = ["*"].`)

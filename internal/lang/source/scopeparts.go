@@ -152,9 +152,11 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 		c.From.Names, c.From.Patterns = x.patterns(a.Expr)
 	}
 	if s.Members == nil && c.From == nil {
-		x.Errorf(r, "Check without targets",
-			"The members of this scope are scopes, which cannot test a condition. Set from, "+
-				`the targets that test it: from = ["mon1"].`)
+		why := "The members of this scope are scopes, which cannot test a condition."
+		if x.prog.executor(s.Kind) == HubExecutor {
+			why = "This scope has no members, and hubs test no checks."
+		}
+		x.Errorf(r, "Check without targets", `%s Set from, the targets that test it: from = ["mon1"].`, why)
 	}
 	c.Digest = DigestOf(c.Probe)
 	s.Checks = append(s.Checks, c)
@@ -170,7 +172,7 @@ func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
 		return
 	}
 	x.only(b, []string{"after", "command", "input", "triggers", "retries", "retry_after", "timeout", "on_unknown",
-		"description"}, []string{"verify"})
+		"secrets", "description"}, []string{"verify"})
 	at := b.Body.Attributes
 	t := ScopeTask{Name: name, Range: r, Command: x.argv(at["command"], r), Input: x.textIn(at["input"]),
 		After: x.after(at["after"], s.afters, name), Retries: x.whole(at["retries"], 0, 0, maxRetries),
@@ -188,11 +190,16 @@ func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
 	}
 	t.OnUnknown = x.onUnknown(at["on_unknown"], t.Verify != nil)
 	x.inputLimit(t)
-	if s.Members == nil {
+	hubs := x.prog.executor(s.Kind) == HubExecutor
+	if t.Secrets = x.taskSecrets(at["secrets"], hubs); s.Members == nil && !hubs {
 		x.Errorf(r, "Task without targets", "The members of this scope are scopes, which cannot run a command. Declare the "+
 			"task in a scope whose members are targets.")
 	}
-	t.Digest = DigestOf([]any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify})
+	content := []any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify}
+	if len(t.Secrets) > 0 { // other digests are stored, and must not change
+		content = append(content, t.Secrets)
+	}
+	t.Digest = DigestOf(content)
 	s.Tasks = append(s.Tasks, t)
 }
 
@@ -220,6 +227,8 @@ func (t ScopeTask) Valid() error {
 		return fmt.Errorf("has the effect %.40q", t.OnUnknown)
 	case len(t.Digest) != 2*sha256.Size:
 		return fmt.Errorf("has the digest %.80q", t.Digest)
+	case len(t.Secrets) > maxTaskSecrets:
+		return fmt.Errorf("has %d secrets", len(t.Secrets))
 	case t.Verify != nil:
 		return t.Verify.Valid()
 	}

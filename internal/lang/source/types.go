@@ -178,7 +178,30 @@ const (
 const (
 	ClusterKind     = "cluster"
 	EnvironmentKind = "environment"
+	UniverseKind    = "universe"
 )
+
+// The executors of the tasks of a scope. The first is the default.
+const (
+	MemberExecutor = "member"
+	HubExecutor    = "hub"
+)
+
+// Executors are the values of executor.
+func Executors() []string { return []string{MemberExecutor, HubExecutor} }
+
+// executor returns the executor of the scopes of a kind. All kinds must have been read.
+func (p *Program) executor(kind string) string {
+	for _, k := range p.ScopeKinds {
+		if k.Name == kind {
+			return k.Executor
+		}
+	}
+	if kind == UniverseKind {
+		return HubExecutor
+	}
+	return MemberExecutor
+}
 
 // ScopeKind is a scope_kind block.
 type ScopeKind struct {
@@ -186,13 +209,14 @@ type ScopeKind struct {
 	Range             diag.Range
 	Disabled, Overlap bool
 	Empty             string
+	Executor          string // one of Executors
 }
 
 // Scope is a scope or cluster block: a set of targets or of scopes with checks and tasks.
 type Scope struct {
 	Kind, Name, Description string
 	Range                   diag.Range
-	Members                 *Selector // nil: the members are Scopes
+	Members                 *Selector // nil: the members are Scopes, or hubs do the tasks and there are no members
 	Scopes                  []ScopeMember
 	MinMembers              int
 	Checks                  []ScopeCheck
@@ -277,6 +301,8 @@ type ScopeTask struct {
 	Name    string
 	Command []string
 	Input   string // standard input of the command
+	// Secrets are the secrets of the repository that a hub gives to the command: their names, by environment variable.
+	Secrets map[string]string `json:",omitempty"`
 	// Verify is a condition that holds exactly if the task is done; nil: none.
 	Verify *Probe
 	// After are the conditions for the begin: check.NAME and task.NAME of the same scope, sorted.
@@ -286,8 +312,8 @@ type ScopeTask struct {
 	Timeout    int64 // of one attempt
 	// OnUnknown is the effect if the target was lost during the attempt: verify, ask, or retry.
 	OnUnknown string
-	// Digest identifies the content: command, input, triggers and verification. A task with another digest is done
-	// again.
+	// Digest identifies the content: command, input, triggers, verification, and names of secrets. A task with another
+	// digest is done again.
 	Digest string
 	Range  diag.Range `json:"-"`
 }

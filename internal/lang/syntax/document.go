@@ -107,7 +107,7 @@ func inside(block string) BodyKind {
 		return rolloutBody
 	case "wave":
 		return waveBody
-	case "scope", "cluster", "environment":
+	case "scope", "cluster", "environment", "universe":
 		return scopeBody
 	case "task":
 		return taskBody
