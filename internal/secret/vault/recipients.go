@@ -3,6 +3,7 @@ package vault
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -14,12 +15,22 @@ import (
 	"filippo.io/age/agessh"
 )
 
-// Recipient is a user or a host that can decrypt secrets, one line of the recipients file.
+// Kinds of recipients.
+const (
+	User = "user"
+	Host = "host"
+	// Hub is a hub that does tasks. It can decrypt only secrets that match its patterns, which it must have. Hosts cannot
+	// decrypt these secrets.
+	Hub = "hub"
+)
+
+// Recipient is a user, a host or a hub that can decrypt secrets, one line of the recipients file.
 type Recipient struct {
-	Kind string // `user` or `host`
+	Kind string // User, Host or Hub
 	Name string
 	Key  string // age1… or ssh-ed25519 …, public
-	// Only are patterns of the names of the secrets that it can decrypt; none means all.
+	// Only are patterns of the names of the secrets that it can decrypt. Without patterns, a user can decrypt all secrets,
+	// and a host all secrets except secrets of hubs.
 	Only []string
 }
 
@@ -27,7 +38,7 @@ type Recipient struct {
 type Recipients []Recipient
 
 const recipientsHead = `# The keys that can decrypt the secrets of this repository. One per line:
-#   user|host NAME KEY [only PATTERN…]
+#   user|host|hub NAME KEY [only PATTERN…]
 # Change it with fettle secret add-recipient and delete-recipient.
 `
 
@@ -58,7 +69,7 @@ func parseLine(line string) (Recipient, error) {
 	words, only, limited := strings.Cut(line, " only ")
 	f := strings.Fields(words)
 	if len(f) < 3 {
-		return Recipient{}, fmt.Errorf("write it as: user NAME KEY, or: host NAME KEY")
+		return Recipient{}, fmt.Errorf("write it as: user NAME KEY, or: host NAME KEY, or: hub NAME KEY only PATTERN")
 	}
 	r := Recipient{Kind: f[0], Name: f[1], Key: f[2]}
 	if strings.HasPrefix(f[2], "ssh-") && len(f) > 3 {
@@ -74,8 +85,10 @@ func parseLine(line string) (Recipient, error) {
 
 func (r Recipient) check() error {
 	switch {
-	case r.Kind != "user" && r.Kind != "host":
-		return fmt.Errorf("%q is neither user nor host", r.Kind)
+	case r.Kind != User && r.Kind != Host && r.Kind != Hub:
+		return fmt.Errorf("%q is not user, host or hub", r.Kind)
+	case r.Kind == Hub && len(r.Only) == 0:
+		return errors.New("a hub must have patterns: hosts cannot decrypt the secrets of hubs. Add --only 'hubs/*'")
 	case !namePattern().MatchString(r.Name):
 		return fmt.Errorf("%q is not a name: use letters, digits, _ @ . and -", r.Name)
 	}
@@ -150,9 +163,17 @@ func (rs Recipients) Without(name string) (Recipients, error) {
 	return out, nil
 }
 
-// For returns the recipients that can decrypt a secret, or all of them for "", the sealing key.
+// For returns the recipients that can decrypt a secret. Hosts cannot decrypt a secret of hubs. For "", the sealing key,
+// these are all users and hosts.
 func (rs Recipients) For(secret string) Recipients {
-	return slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return secret != "" && !r.opens(secret) })
+	if secret == "" {
+		return slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return r.Kind == Hub })
+	}
+	out := slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return !r.opens(secret) })
+	if slices.ContainsFunc(out, func(r Recipient) bool { return r.Kind == Hub }) {
+		out = slices.DeleteFunc(out, func(r Recipient) bool { return r.Kind == Host })
+	}
+	return out
 }
 
 func (r Recipient) opens(secret string) bool {

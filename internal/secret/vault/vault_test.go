@@ -91,7 +91,7 @@ func TestWhoOpens(t *testing.T) {
 func TestBadRecipients(t *testing.T) {
 	const key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 	for line, want := range map[string]string{
-		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "not a name",
+		"host web": "line 2", "dog x " + key: "is not user, host or hub", "host a/b " + key: "not a name",
 		"host x age1": "not a key", "host x AGE-SECRET-KEY-1": "private key",
 		"host x " + key + " more": "after the word only", "host x " + key + " only [": "not a pattern",
 		"host web1 " + key: "exists twice",
@@ -104,5 +104,32 @@ func TestBadRecipients(t *testing.T) {
 	if _, err := vault.ParseIdentities([]byte("swordfish"), "FILE"); err == nil ||
 		strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSecretsOfHubs: hosts cannot decrypt a secret of hubs, and hubs no other secret.
+func TestSecretsOfHubs(t *testing.T) {
+	_, key := one(t)
+	rs := vault.Recipients{{Kind: vault.User, Name: "ada", Key: key}, {Kind: vault.Host, Name: "web", Key: key},
+		{Kind: vault.Hub, Name: "hub1", Key: key, Only: []string{"hubs/*"}}}
+	for secret, want := range map[string]string{"hubs/tsig": "ada hub1", "db/password": "ada web", "": "ada web"} {
+		var got []string
+		for _, r := range rs.For(secret) {
+			got = append(got, r.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q is for %v, want %s", secret, got, want)
+		}
+	}
+	again, err := vault.ParseRecipients(rs.Text())
+	if err != nil || len(again) != 3 {
+		t.Errorf("%v, %v", again, err)
+	}
+	if _, err := rs.With(vault.Recipient{Kind: vault.Hub, Name: "hub2", Key: key}); err == nil ||
+		!strings.Contains(err.Error(), "--only 'hubs/*'") {
+		t.Errorf("a hub without patterns: %v", err)
+	}
+	if _, err := rs.With(vault.Recipient{Kind: "fleet", Name: "x", Key: key}); err == nil {
+		t.Error("an unknown kind of recipient is accepted")
 	}
 }

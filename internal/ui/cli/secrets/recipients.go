@@ -12,14 +12,18 @@ import (
 func newSecretAdd(s *cli.Session) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
-		Use:   "add-recipient user|host NAME KEY",
+		Use:   "add-recipient user|host|hub NAME KEY",
 		Short: "Grant access to the secrets",
-		Long: `Adds a user or a host with a public key, and encrypts the secrets again. The key
-begins with age1 or is the line of an id_ed25519.pub. You must be able to
+		Long: `Adds a user, host or hub with a public key, and encrypts the secrets again. The
+key begins with age1 or is the line of an id_ed25519.pub. You must be able to
 decrypt the secrets. The name of a host is the name of its target. With --only,
-the recipient can decrypt only secrets whose names match a pattern.`,
+the recipient can decrypt only secrets whose names match a pattern.
+
+A hub needs --only. Hosts cannot decrypt secrets that match a pattern of a hub:
+these are for tasks that hubs do.`,
 		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n" +
-			"  fettle secret add-recipient user kim \"$(cat kim.pub)\"",
+			"  fettle secret add-recipient user kim \"$(cat kim.pub)\"\n" +
+			"  fettle secret add-recipient hub hub1 age1… --only 'hubs/*'",
 		Args: cli.Args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
 			return secretRecipients(s, SecretDoc{Done: a[1] + " can decrypt them now."},
