@@ -46,6 +46,7 @@ func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
 			_, err := onHost(func(h *local.Host) (any, error) { return nil, hub.UseNats(h, dir, g, begin) })
 			return err
 		},
+		RunTasks: runTasks,
 		Run: func(ctx context.Context, r hubcmd.HubRun) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {
@@ -57,6 +58,7 @@ func hubRole(compiler *limited.Compiler) *hubcmd.Hub {
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Comparer: comparer, Socket: r.Socket, Listen: listenForRoot, Now: time.Now,
 				Version: versionText(), Warn: r.Warn,
+				Tasks: taskClient(r.TaskSocket), Signers: signersOfHub,
 				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string,
 					stdin []byte) error {
 					return runForNotice(ctx, h, argv, stdin)

@@ -11,14 +11,16 @@ import (
 )
 
 // listenForRoot listens on a socket for root and for the user of this process. Its mode keeps all
-// other users away, and so does rootListener if the mode was changed. It replaces the socket of a
-// dead process.
-func listenForRoot(file string) (net.Listener, error) {
+// other users away, and so does rootListener if the mode was changed.
+func listenForRoot(file string) (net.Listener, error) { return listenFor(file, os.Geteuid(), 0o600) }
+
+// listenFor listens on a socket for root and for one user. It replaces the socket of a dead process.
+func listenFor(file string, uid int, mode os.FileMode) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return nil, err
 	}
 	if c, err := net.Dial("unix", file); err == nil {
-		return nil, errors.Join(errors.New("cannot listen at "+file+": another hub does"), c.Close())
+		return nil, errors.Join(errors.New("cannot listen at "+file+": another process does"), c.Close())
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -35,15 +37,17 @@ func listenForRoot(file string) (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(l.Addr().String(), 0o600), os.Rename(l.Addr().String(), file)); err != nil {
+	if err := errors.Join(os.Chmod(l.Addr().String(), mode), os.Rename(l.Addr().String(), file)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return rootListener{l}, nil
+	return rootListener{l, uid}, nil
 }
 
-// rootListener accepts connections of root and of the user of this process. It closes all others
-// without an answer.
-type rootListener struct{ *net.UnixListener }
+// rootListener accepts connections of root and of one user. It closes all others without an answer.
+type rootListener struct {
+	*net.UnixListener
+	user int
+}
 
 // Accept returns the next connection of an allowed user.
 func (l rootListener) Accept() (net.Conn, error) {
@@ -56,7 +60,7 @@ func (l rootListener) Accept() (net.Conn, error) {
 		switch {
 		case err != nil:
 			log.Printf("a connection to the socket of root was closed, because its user is unknown: %v", err)
-		case uid == 0 || int(uid) == os.Geteuid():
+		case uid == 0 || int(uid) == l.user:
 			return c, nil
 		default:
 			log.Printf("a connection to the socket of root was closed: it is of the user with the number %d", uid)

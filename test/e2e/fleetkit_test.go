@@ -15,7 +15,8 @@ import (
 func (m *machine) units() {
 	m.t.Helper()
 	m.Run(m.t, "install", "/usr/local/bin/fettle", "/usr/bin/fettle")
-	for _, name := range []string{"fettle-agent.service", "fettle-hub.service", "fettle-recover.service"} {
+	for _, name := range []string{"fettle-agent.service", "fettle-hub.service", "fettle-hub-tasks.service",
+		"fettle-recover.service"} {
 		text, err := os.ReadFile(filepath.Join("../../packaging/systemd", name))
 		if err != nil {
 			m.t.Fatal(err)

@@ -53,11 +53,13 @@ type Scope struct {
 	Reasons []ScopeReason `json:"reasons"`
 	// Members is the number of declared targets. Counted is the number of members that count, and Connected the number of
 	// connected members that count.
-	Members    int      `json:"members"`
-	Counted    int      `json:"counted"`
-	Connected  int      `json:"connected"`
-	MinMembers int      `json:"min_members,omitempty"`
-	Scopes     []string `json:"scopes,omitempty"` // that are members
+	Members    int `json:"members"`
+	Counted    int `json:"counted"`
+	Connected  int `json:"connected"`
+	MinMembers int `json:"min_members,omitempty"`
+	// Executor is "hub" if hubs do the tasks. Then the scope has no members. Otherwise it is "".
+	Executor string   `json:"executor,omitempty"`
+	Scopes   []string `json:"scopes,omitempty"` // that are members
 }
 
 // ScopeReason is the cause of a verdict.
@@ -172,9 +174,10 @@ type ScopeTask struct {
 type TaskAttempt struct {
 	Fence      uint64            `json:"fence"`
 	Digest     string            `json:"digest"`
-	Target     fleet.TargetID    `json:"target"`
-	Name       string            `json:"name"` // of the target, at that time
-	Job        string            `json:"job"`  // see fettle job show
+	Target     fleet.TargetID    `json:"target"` // "" for an attempt of a hub
+	Name       string            `json:"name"`   // of the target, at that time, or of the hub
+	Hub        bool              `json:"hub,omitempty"`
+	Job        string            `json:"job"` // see fettle job show; "" for an attempt of a hub
 	VerifyOnly bool              `json:"verify_only,omitempty"`
 	Accepted   bool              `json:"accepted,omitempty"` // by the agent
 	Begun      int64             `json:"begun"`

@@ -9,6 +9,9 @@ import (
 
 // MembersText returns the number of members of a scope, for operators.
 func (x Scope) MembersText() string {
+	if x.ByHubs() {
+		return ""
+	}
 	switch len(x.Scopes) {
 	case 0:
 	case 1:
@@ -17,6 +20,24 @@ func (x Scope) MembersText() string {
 		return fmt.Sprintf("%d scopes", len(x.Scopes))
 	}
 	return fmt.Sprintf("%d of %d", x.Connected, x.Members)
+}
+
+// ByHubs reports whether hubs do the tasks of the scope.
+func (x Scope) ByHubs() bool { return x.Executor == "hub" }
+
+func (a TaskAttempt) executorKind() string {
+	if a.Hub {
+		return "hub"
+	}
+	return "target"
+}
+
+// Executor returns the target or the hub of an attempt, for operators.
+func (a TaskAttempt) Executor() string {
+	if a.Hub {
+		return "hub " + a.Name
+	}
+	return a.Name
 }
 
 // FirstReason returns the worst one of several reasons with its targets, and the number of the other ones.
@@ -62,7 +83,7 @@ func (t ScopeTask) Why() string {
 	case t.Waits != "":
 		return "waits: " + t.Waits
 	case t.Open != nil && t.Open.VerifyOnly:
-		return "the target tests whether it is done"
+		return "the " + t.Open.executorKind() + " tests whether it is done"
 	case t.By != "":
 		return t.By + ": " + t.Text
 	case t.Phase == TaskDone && len(t.Attempts) > 0:

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/differences"
+	"fettle.dev/fettle/internal/fleet/hub/scopes"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
@@ -49,6 +51,10 @@ type Config struct {
 	// Binary runs a program of the hub's directory with stdin as its standard input, for a
 	// notification. If it is nil, the hub runs no programs.
 	Binary func(ctx context.Context, argv []string, stdin []byte) error
+	// Tasks does tasks of scopes on the host of the hub, without access to the hub; nil: this hub does none. Commits of
+	// these tasks must be signed with a key of Signers, unless its text is nil.
+	Tasks   TaskService
+	Signers func() ([]byte, error)
 	// Free returns the free bytes on the file system of a directory, and all bytes that files there
 	// can use. If it is nil, the hub does not check the disk.
 	Free func(dir string) (free, all uint64, err error)
@@ -65,6 +71,14 @@ type Config struct {
 	// again. Both may be nil.
 	Ready   func(api, bus net.Addr)
 	Stopped func()
+}
+
+// TaskService does tasks of scopes. hubtasks.Client implements it.
+type TaskService interface {
+	// Unable returns why it cannot do tasks now, or "".
+	Unable() string
+	// Do does the work once. An empty outcome means that the result is unknown, also after the end of ctx.
+	Do(ctx context.Context, w scopes.Work) (fleet.TaskOutcome, string)
 }
 
 // Pages contains what the pages for browsers need of their hub.

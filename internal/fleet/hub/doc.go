@@ -30,10 +30,12 @@
 //	authority/     the key of the fleet CA, on the hub that created the fleet; may be moved off-line
 //	keys/          the keys and certificates of this hub
 //	bus/           the buckets and the log
+//	identity       the private key with which this hub decrypts secrets of tasks
 //	notify/        secrets and programs to which rules of notifications refer
 //	hook-secret    the secret with which a git server signs its webhooks
 //	oidc-secret    the secret of the hub at the OIDC provider of hub.json
 //	oidc-ca.pem    the certificates of the CA of this provider
+//	task-attempts.json  the newest attempt of each task on this hub
 //	content/       bundles and proofs, by digest
 //	mirror/        the repository, bare
 //	compared/      commits that users compared, bare

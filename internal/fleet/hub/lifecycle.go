@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -63,6 +64,11 @@ func (h *Hub) watchMirrors() {
 		if !gone {
 			h.jobs.Offer(h.ctx, r)
 			h.scopes.OnJob(r)
+		}
+	}
+	r.Tasks.Changed = func(_ string, f records.Formatted[task.State], _ uint64, gone bool) {
+		if !gone {
+			h.scopes.OnTask(f.State)
 		}
 	}
 	r.RevocationLists.Changed = h.certificates.OnList

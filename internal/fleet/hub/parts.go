@@ -100,6 +100,7 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 			Do: func(ctx context.Context) error { return scopes.NoteLoss(ctx, &c.records, c.events, id, issued) }})
 	}
 	p.leader = newLeader(c, p)
+	p.scopes.OnHub = newOnHub(c, p.leader)
 	p.binaries = newBinaries(c)
 	p.differences = differences.New(differences.Config{Dir: c.dir("compared"), Compiler: c.conf.Comparer,
 		Records: &c.records, Content: c.content, Repository: p.repository.Repository, Decide: p.leader.Decide,

@@ -90,7 +90,13 @@ func (s *mortalStore) Update(ctx context.Context, key string, value []byte, rev 
 		return 0, errDead
 	}
 	s.writes(value)
+	if s.name == "scopes" && s.bus.sim.burns(s.bus.dead, false) {
+		return 0, errDead
+	}
 	rev, err := s.Store.Update(ctx, key, value, rev)
+	if s.name == "scopes" && s.bus.sim.burns(s.bus.dead, true) {
+		return 0, errDead
+	}
 	s.wrote(value, err)
 	return rev, err
 }

@@ -50,10 +50,14 @@ type sim struct {
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
-	failing  atomic.Bool             // tasks of scopes fail
-	tasks    map[string]uint64       // the newest fence of each task, by its name and content
-	lost     uint64                  // time in ms at which the hubs lost data, and with it attempts of tasks
-	provers  map[fleet.TargetID]bool // targets with assignments that the hubs lost
+	fuse     fuse        // kills a hub
+	failing  atomic.Bool // tasks of scopes fail
+	// forbidden means that hubs may not do tasks. hubTasks are the newest fences of tasks that hubs did.
+	forbidden atomic.Bool
+	hubTasks  map[string]uint64
+	tasks     map[string]uint64       // the newest fence of each task, by its name and content
+	lost      uint64                  // time in ms at which the hubs lost data, and with it attempts of tasks
+	provers   map[fleet.TargetID]bool // targets with assignments that the hubs lost
 }
 
 // simHub is a place for a hub, which may run or not.
@@ -61,6 +65,7 @@ type simHub struct {
 	sim  *sim
 	name string
 	stop func()
+	dead *atomic.Bool // of the process; nil before the first start
 
 	mu       sync.Mutex
 	run      *Hub // nil while it is down
@@ -151,6 +156,7 @@ func (h *simHub) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	dead := &atomic.Bool{}
+	h.dead = dead
 	h.sim.mu.Lock()
 	b := &simBus{sim: h.sim, kept: h.sim.kept, dead: dead}
 	h.sim.mu.Unlock()
@@ -167,7 +173,8 @@ func (h *simHub) start() {
 		history: h.sim.site.history,
 	}
 	warn := func(text string) { h.sim.note("%s: %s", h.name, text) }
-	c := Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}
+	c := Config{Files: simFiles{h.sim.files, h.sim, dead}, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn,
+		Tasks: simTasks{h.sim, h.name, dead}, Signers: h.sim.signers}
 	run := newHub(ctx, c, e, h.serveWire)
 	ended := make(chan error, 1)
 	go func() { ended <- run.run(ctx) }()

@@ -13,6 +13,7 @@
 //   - Members: a target counts if it is enrolled and not retired, revoked, suspect or frozen. Other targets are shown
 //     with the reason. Without members that count, the scope has the verdict of its kind for empty scopes, and its
 //     checks and tasks do not count.
+//   - Scopes whose tasks hubs do have no members, and are never empty. They have only checks and tasks.
 //   - Minimum: fewer members that count than the minimum are pending, because they can still join. Enough members, of
 //     which fewer are connected, are failed.
 //   - Results of checks: a result counts if its tester counts, is connected, and reported it for the declared content

@@ -117,7 +117,7 @@ func (e *evaluation) parts(r *Result, s query.Scope, kind query.ScopeKind) {
 		r.add(Failed, OfMembers, "", fmt.Sprintf("%s belongs to %s too, and scopes of the kind %s must not overlap",
 			o.target, o.other, kind.Name), []string{o.target})
 	}
-	if r.Counted+nested == 0 {
+	if r.Counted+nested == 0 && !kind.ByHubs() {
 		e.empty(r, s, kind)
 		return
 	}

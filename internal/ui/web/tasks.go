@@ -50,10 +50,18 @@ func (d taskData) Seen() string {
 
 // Target returns the name of the target of the newest attempt, or "".
 func (d taskData) Target() string {
-	if len(d.Attempts) == 0 {
+	if len(d.Attempts) == 0 || d.Attempts[0].Hub {
 		return ""
 	}
 	return d.Attempts[0].Name
+}
+
+// Hub returns the hub of the newest attempt, or "".
+func (d taskData) Hub() string {
+	if len(d.Attempts) == 0 || !d.Attempts[0].Hub {
+		return ""
+	}
+	return d.Attempts[0].Executor()
 }
 
 // maxShownTasks is the number of tasks of all scopes on a page.

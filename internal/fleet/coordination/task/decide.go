@@ -4,90 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 )
-
-// EventKind selects the fields of an event that count.
-type EventKind string
-
-// Kinds of events.
-const (
-	Define   EventKind = "define"   // the repository declares the task, or other values of it
-	Undefine EventKind = "undefine" // the repository no longer declares it
-	Begin    EventKind = "begin"    // a target was chosen, and the conditions for the begin hold
-	Accept   EventKind = "accept"   // the target accepted the attempt
-	End      EventKind = "end"      // the target sent the result of an attempt
-	Tick     EventKind = "tick"     // time has passed
-	Retry    EventKind = "retry"    // a user wants another attempt
-	Resolve  EventKind = "resolve"  // a user knows the result
-)
-
-// Event is an input of Decide.
-type Event struct {
-	Kind        EventKind
-	Scope, Task string     // of Define
-	Definition  Definition // of Define
-	// Restored is the newest time at which the fleet was restored from a backup, or at which a loss of data was detected,
-	// of Define; 0 means never. Missing means that an instance of this content may be lost since then.
-	Restored     int64
-	Missing      bool
-	Target, Name string        // of Begin
-	Limit        time.Duration // of Begin: the time within which the target must begin
-	Fence        uint64        // of Accept and End
-	// Outcome and Text are the result of End. Outcome "" means that it is unknown: the attempt was interrupted.
-	Outcome fleet.TaskOutcome
-	Text    string // of End; of Retry and Resolve the reason
-	By      string // the user of Retry and Resolve
-	Done    bool   // of Resolve
-}
-
-// ChangeKind names an effect, for the log of the fleet.
-type ChangeKind string
-
-// Kinds of changes.
-const (
-	Defined   ChangeKind = "defined" // with an instance that is waiting, or known from earlier
-	Removed   ChangeKind = "removed"
-	Begun     ChangeKind = "begun"
-	Accepted  ChangeKind = "accepted"
-	Succeeded ChangeKind = "done"
-	Fails     ChangeKind = "failed"     // without another attempt
-	FailsOnce ChangeKind = "will_retry" // and is tried again
-	Refused   ChangeKind = "refused"
-	IsUnknown ChangeKind = "unknown"
-	Asks      ChangeKind = "asks" // a user must decide
-	Retried   ChangeKind = "retried"
-	Resolved  ChangeKind = "resolved"
-	Late      ChangeKind = "late" // a result of a lost attempt
-)
-
-// Change is an effect of an event.
-type Change struct {
-	Kind    ChangeKind
-	Attempt *Attempt // that it concerns
-	Text    string
-}
-
-// Refusal is the cause of an answer without success; "" means success.
-type Refusal string
-
-// Causes of refusals.
-const (
-	NotDue   Refusal = "not_due"   // no attempt can begin now
-	IsOpen   Refusal = "open"      // an attempt is open
-	NoResult Refusal = "no_result" // there is nothing that a user can decide
-	NoTask   Refusal = "no_task"   // the repository does not declare the task
-	Stale    Refusal = "stale"     // no attempt has the fence
-)
-
-// Answer is the result of an event.
-type Answer struct {
-	Refused Refusal
-	Attempt *Attempt // of Begin
-	Changes []Change
-}
 
 // Decide returns the state after an event, and the answer. now is in ms since 1970.
 func Decide(s State, e Event, now int64) (State, Answer) {
@@ -107,13 +26,15 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 		}
 	case Begin:
 		d.begin(e)
+	case Hold:
+		d.hold(clip(e.Text))
 	case Accept:
 		d.accept(e)
 	case End:
 		d.end(e)
 	case Tick:
 		if d.Open != nil && now >= d.Open.Deadline {
-			d.finish("", "the target sent no result in time")
+			d.finish("", "the "+d.Open.Executor()+" sent no result in time")
 		}
 	case Retry, Resolve:
 		d.user(e)
@@ -211,11 +132,23 @@ func (d *decision) begin(e Event) {
 	}
 	d.Fence = max(d.Fence+1, uint64(max(d.now, 0)))
 	expires := d.now + e.Limit.Milliseconds()
-	d.Open = &Attempt{Fence: d.Fence, Digest: d.Digest, Target: e.Target, Name: e.Name, VerifyOnly: verifyOnly,
+	d.Open = &Attempt{Fence: d.Fence, Digest: d.Digest, Target: e.Target, Name: e.Name, Hub: e.Hub, VerifyOnly: verifyOnly,
 		Begun: d.now, Expires: expires, Deadline: expires + (d.Timeout + Reserve).Milliseconds()}
 	is := *d.Open
 	d.answer.Attempt = &is
 	d.change(Begun, d.Open, "")
+}
+
+// hold notes why a task waits.
+func (d *decision) hold(text string) {
+	if due, _, _ := d.Due(d.now, true); !due {
+		d.answer.Refused = NotDue
+		return
+	}
+	if i := d.instance(d.Digest); i.Phase == Waiting && i.Text != text {
+		i.Text, i.By = text, ""
+		d.change(Held, nil, text)
+	}
 }
 
 func (d *decision) accept(e Event) {

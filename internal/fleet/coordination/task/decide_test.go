@@ -289,3 +289,28 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	s.want("done")
 }
+
+// TestHold: the reason for which a task waits is stored once, and only while it could begin.
+func TestHold(t *testing.T) {
+	s := newStory(t, Definition{Digest: "a"})
+	hold := Event{Kind: Hold, Text: "tasks are not allowed"}
+	if a := s.play(hold); len(a.Changes) != 1 || a.Changes[0].Kind != Held || s.Instance().Text != hold.Text {
+		t.Errorf("%+v, %+v", a, s.State)
+	}
+	if a := s.play(hold); len(a.Changes) != 0 {
+		t.Errorf("a repetition changes %+v", a.Changes)
+	}
+	s.want("waiting")
+	a := s.play(Event{Kind: Begin, Name: "hub1", Hub: true, Limit: time.Minute})
+	if a.Attempt == nil || !a.Attempt.Hub || a.Attempt.Executor() != "hub" {
+		t.Fatalf("%+v", a)
+	}
+	if a := s.play(hold); a.Refused != NotDue {
+		t.Errorf("an open attempt is held: %+v", a)
+	}
+	s.end(a.Attempt.Fence, fleet.TaskDone)
+	if a := s.play(hold); a.Refused != NotDue {
+		t.Errorf("a task that is done is held: %+v", a)
+	}
+	s.want("done")
+}

@@ -12,10 +12,11 @@
 //
 //   - Instance: one content of a task, identified by its digest. Other content is another instance. A return to an
 //     earlier content finds its instance as it was: a task that was done with this content is not done again.
-//   - Attempt: one target that does the task. A task has at most one open attempt, over all of its instances. The
-//     attempt is stored before the target learns it, so a leader that stops does not lose it.
+//   - Attempt: one target or hub that does the task. A task has at most one open attempt, over all of its instances.
+//     The attempt is stored before the target learns it, so a leader that stops does not lose it.
 //   - Fence: a number that increases with each attempt, and is at least the time in milliseconds. So it also increases
 //     after the state was lost.
+//   - Hold: a task that could begin waits for an executor. Only the reason is stored, once.
 //   - Claimed and running: an attempt runs after the target accepted it. An attempt must not begin after it expired.
 //   - Result: done and verified end the instance as done. A failed attempt is repeated after RetryAfter, until Retries
 //     are used. Then the instance is failed. A refused attempt did not begin, does not count, and is repeated later.

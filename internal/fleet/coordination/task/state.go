@@ -76,8 +76,9 @@ type Instance struct {
 type Attempt struct {
 	Fence      uint64 `json:"fence"`
 	Digest     string `json:"digest"`
-	Target     string `json:"target"` // ID
-	Name       string `json:"name"`   // of the target, at that time
+	Target     string `json:"target"` // ID; "" for a hub
+	Name       string `json:"name"`   // of the target, at that time, or of the hub
+	Hub        bool   `json:"hub,omitempty"`
 	VerifyOnly bool   `json:"verify_only,omitempty"`
 	Begun      int64  `json:"begun"`
 	Expires    int64  `json:"expires"`  // must not begin later
@@ -87,6 +88,14 @@ type Attempt struct {
 	Ended   int64             `json:"ended,omitempty"`
 	Outcome fleet.TaskOutcome `json:"outcome,omitempty"`
 	Text    string            `json:"text,omitempty"`
+}
+
+// Executor returns "hub" or "target", for texts.
+func (a Attempt) Executor() string {
+	if a.Hub {
+		return "hub"
+	}
+	return "target"
 }
 
 // State contains all that hubs remember of one task. Times are in ms since 1970. Decide does not modify it.

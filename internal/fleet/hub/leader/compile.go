@@ -89,6 +89,17 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	return nil
 }
 
+// Tree returns the parts of a commit, and the tree of all of them. The caller must call end when it no longer reads the
+// tree. After an error, end was called already. Only a hub that led has the commits.
+func (conf Config) Tree(ctx context.Context, rev fleet.Revision) (parts []fleet.Assigned, tree repo.Tree, end func(),
+	err error) {
+	if parts, err = conf.Repository.Pack(ctx, rev, conf.Content); err != nil {
+		return nil, nil, nil, err
+	}
+	tree, end, err = conf.compose(parts, conf.Records.Targets.Values())
+	return parts, tree, end, err
+}
+
 // compose returns the tree of all parts with the enrolled targets, as agents build it. The caller
 // must call end when it no longer reads the tree. After an error, end was called already.
 func (conf Config) compose(parts []fleet.Assigned, targets []fleet.Target) (tree repo.Tree, end func(), err error) {

@@ -47,8 +47,10 @@ func describe(c task.Change) (text string, failed bool) {
 			return "a verification begins" + on, false
 		}
 		return "an attempt begins" + on, false
+	case task.Held:
+		return "it waits" + why, false
 	case task.Accepted:
-		return "the target accepted the attempt" + on, false
+		return "the " + c.Attempt.Executor() + " accepted the attempt" + on, false
 	case task.Succeeded:
 		return "done" + on + why, false
 	case task.Fails:
@@ -56,7 +58,7 @@ func describe(c task.Change) (text string, failed bool) {
 	case task.FailsOnce:
 		return "failed and will be retried" + on + why, false
 	case task.Refused:
-		return "the target did not begin" + on + why, false
+		return "the " + c.Attempt.Executor() + " did not begin" + on + why, false
 	case task.IsUnknown:
 		return "the result is unknown" + on + why, false
 	case task.Asks:

@@ -4,6 +4,8 @@
 //	s.Declare(revision, declared) // on the leading hub, after each commit
 //	err := s.Run(ctx)           // on the leading hub
 //
+// The tasks of some kinds, such as universe, are done by the leading hub itself: see RunAttempts.
+//
 // Each hub evaluates verdicts for its users. Only the leading hub stores verdicts, and begins attempts of tasks. It
 // stores an attempt with compare-and-set before it creates the job of the attempt. The identity of the job follows from
 // the attempt, so two hubs that lead at the same time create the same job.
@@ -31,6 +33,7 @@ type Config struct {
 	// Observe returns all targets with their state, and Checks the results of checks that targets reported.
 	Observe func(ctx context.Context) (map[fleet.TargetID]document.Target, error)
 	Checks  func(ctx context.Context) (map[fleet.TargetID][]fleet.CheckResult, error)
+	OnHub   OnHub
 }
 
 // Scopes are the scopes of a fleet. They are safe for concurrent use.
@@ -39,11 +42,13 @@ type Scopes struct {
 	declared  declared
 	evaluated evaluated
 	began     time.Time // this hub cannot know earlier which targets are connected
+	own       ownAttempts
 }
 
 // New returns the scopes that the store has.
 func New(c Config) *Scopes {
-	return &Scopes{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)}}
+	return &Scopes{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)},
+		own: ownAttempts{wake: make(chan struct{}, 1)}}
 }
 
 // declared are the scopes of the newest commit that the leading hub read. The mutex protects the fields above it.

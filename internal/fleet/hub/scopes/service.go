@@ -68,6 +68,9 @@ func describeScope(x records.Scope, e *evaluation) document.Scope {
 	d := document.Scope{ID: id, Kind: x.Scope.Kind, Name: x.Scope.Name, Description: x.Scope.Description,
 		Verdict: document.Verdict(cmp.Or(r.Verdict, scope.Unknown)), Members: r.Members, Counted: r.Counted,
 		Connected: r.Connected, MinMembers: x.Scope.MinMembers, Scopes: x.Scope.Scopes, Reasons: reasonsOf(r.Reasons)}
+	if x.Kind.ByHubs() {
+		d.Executor = x.Kind.Executor
+	}
 	if known && x.Verdict.Verdict == r.Verdict {
 		d.Since = x.Verdict.Since * 1e6
 	}
@@ -215,7 +218,14 @@ func (s Service) describeTask(t task.State, e *evaluation) document.ScopeTask {
 // waits returns why no attempt of a task begins, or "". after is the first condition that does not hold, or "".
 func (s Service) waits(x records.Scope, t task.State, after string, e *evaluation) string {
 	frozen, is := s.Of.frozen()
-	_, able := s.Of.pick(x.Scope, t, "", e)
+	why := ""
+	if x.Kind.ByHubs() {
+		if i := t.Instance(); i.By == "" { // the leading hub stored why it does not begin
+			why = i.Text
+		}
+	} else if _, able := s.Of.pick(x.Scope, t, "", e); !able {
+		why = "no member is connected and ready"
+	}
 	switch {
 	case t.Phase() != task.Waiting:
 		return ""
@@ -225,8 +235,8 @@ func (s Service) waits(x records.Scope, t task.State, after string, e *evaluatio
 		return after
 	case is:
 		return "the fleet is frozen: " + frozen
-	case !able:
-		return "no member is connected and ready"
+	case why != "":
+		return why
 	case s.Of.settles():
 		return "hubs wait 2 minutes after a start until targets are connected again"
 	}
@@ -234,9 +244,13 @@ func (s Service) waits(x records.Scope, t task.State, after string, e *evaluatio
 }
 
 func describeAttempt(t task.State, a task.Attempt) document.TaskAttempt {
-	return document.TaskAttempt{Fence: a.Fence, Digest: a.Digest, Target: fleet.TargetID(a.Target), Name: a.Name,
-		Job: JobID(t.Scope, t.Task, a.Fence), VerifyOnly: a.VerifyOnly, Accepted: a.Accepted, Begun: a.Begun * 1e6,
-		Ended: a.Ended * 1e6, Outcome: a.Outcome, Text: a.Text}
+	d := document.TaskAttempt{Fence: a.Fence, Digest: a.Digest, Target: fleet.TargetID(a.Target), Name: a.Name, Hub: a.Hub,
+		VerifyOnly: a.VerifyOnly, Accepted: a.Accepted, Begun: a.Begun * 1e6, Ended: a.Ended * 1e6, Outcome: a.Outcome,
+		Text: a.Text}
+	if !a.Hub {
+		d.Job = JobID(t.Scope, t.Task, a.Fence)
+	}
+	return d
 }
 
 // maxReason is the maximum size of a reason, in bytes.

@@ -88,6 +88,9 @@ func (s *Scopes) answers(ctx context.Context) error {
 
 // answer applies the result of one attempt. The job of an attempt that can still begin is created if it is missing.
 func (s *Scopes) answer(ctx context.Context, key string, st task.State, a task.Attempt) error {
+	if a.Hub {
+		return nil // the hub itself stores the result
+	}
 	job, _, ok := s.Records.Jobs.Get(JobID(st.Scope, st.Task, a.Fence))
 	if !ok {
 		if a.Ended == 0 && s.Now().UnixMilli() < a.Expires {
@@ -133,6 +136,10 @@ func (s *Scopes) begin(ctx context.Context, commit string, e *evaluation) error 
 		return nil
 	}
 	var errs []error
+	onHub := map[string]bool{} // by kind
+	for _, k := range e.input.Declared.Kinds {
+		onHub[k.Name] = k.ByHubs()
+	}
 	for _, declared := range e.input.Declared.Scopes {
 		for _, t := range declared.Tasks {
 			key := declared.ID() + "/" + t.Name
@@ -144,7 +151,9 @@ func (s *Scopes) begin(ctx context.Context, commit string, e *evaluation) error 
 			if !due {
 				continue
 			}
-			if to, ok := s.pick(declared, f.State, commit, e); ok {
+			if onHub[declared.Kind] {
+				errs = append(errs, s.attemptHere(ctx, key))
+			} else if to, ok := s.pick(declared, f.State, commit, e); ok {
 				errs = append(errs, s.attempt(ctx, key, to))
 			}
 		}
@@ -166,6 +175,18 @@ func (s *Scopes) attempt(ctx context.Context, key string, to document.Target) er
 		return err
 	}
 	return s.createJob(ctx, st, *a.Attempt)
+}
+
+// attemptHere begins an attempt on this hub. The leading hub does tasks itself: it has the newest commit, and can store
+// results, because it holds the lease. Another hub has neither for sure.
+func (s *Scopes) attemptHere(ctx context.Context, key string) error {
+	if why := s.OnHub.unable(); why != "" {
+		_, _, err := s.decide(ctx, key, task.Event{Kind: task.Hold, Text: s.OnHub.Hub + " leads: " + why}, false)
+		return err
+	}
+	_, _, err := s.decide(ctx, key, task.Event{Kind: task.Begin, Name: s.OnHub.Hub, Hub: true, Limit: beginWithin}, false)
+	s.own.poke()
+	return err
 }
 
 // waitsFor returns the first condition of a task that does not hold, or "".

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/hub/hubtasks"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
@@ -29,7 +30,7 @@ Targets get their assignments from the hub, and then work without it.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newHubInit(s, h), newHubRun(s, h), newHubToken(s), newHubJoin(s, h), newHubList(s), newHubRetire(s),
-		newHubCheck(s), newHubBackup(s, h), newHubRestore(s, h), newHubChown(s, h))
+		newHubCheck(s), newHubBackup(s, h), newHubRestore(s, h), newHubChown(s, h), newHubTasks(s, h))
 	return c
 }
 
@@ -55,6 +56,8 @@ credentials of the NATS cluster. They are stored in the directory of the hub.`,
 	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
 	c.Flags().StringVar(&r.Socket, "socket", hubclient.HubSocket,
 		"accept commands of root on this host at the socket `FILE`")
+	c.Flags().StringVar(&r.TaskSocket, "task-socket", hubtasks.Socket,
+		"let fettle hub tasks at the socket `FILE` run tasks")
 	r.nats.flag(c.Flags())
 	return c
 }

@@ -30,6 +30,8 @@ type Hub struct {
 	Serving func(serves bool)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
+	// RunTasks runs commands of tasks for the hub on this host until ctx ends, see hubtasks.Server.
+	RunTasks func(ctx context.Context, t TasksRun) error
 	// Backup and Restore save a directory and make it again, see hub.WriteBackup and
 	// hub.Restore.
 	Backup  func(dir string, state document.HubState, out io.Writer) error
@@ -42,12 +44,23 @@ type Hub struct {
 type HubRun struct {
 	Dir    string
 	Socket string
+	// TaskSocket is the socket of the service that runs commands of tasks on this host.
+	TaskSocket string
 	// Ready is called each time that the hub begins to serve, with the addresses that it listens on.
 	// Stopped is called each time that it stops serving for some time.
 	Ready   func(api, bus fmt.Stringer)
 	Stopped func()
 	Warn    func(text string)
 	nats    natsFlags
+}
+
+// TasksRun is how commands of tasks run.
+type TasksRun struct {
+	Socket string
+	// User is the user of the hub, which must be another one.
+	User string
+	// Ready is called when the hub can connect.
+	Ready func()
 }
 
 // natsFlags say on which NATS cluster of others a fleet keeps everything.

@@ -21,9 +21,9 @@ func showTaskList(s *cli.Printer, all []document.ScopeTask) {
 	for _, t := range all {
 		target, fence := "", ""
 		if a := t.Open; a != nil {
-			target, fence = a.Name, fmt.Sprint(a.Fence)
+			target, fence = a.Executor(), fmt.Sprint(a.Fence)
 		} else if n := len(t.Attempts); n > 0 {
-			target, fence = t.Attempts[n-1].Name, fmt.Sprint(t.Attempts[n-1].Fence)
+			target, fence = t.Attempts[n-1].Executor(), fmt.Sprint(t.Attempts[n-1].Fence)
 		}
 		rows = append(rows, []string{t.Scope, t.Task, string(t.Phase), since(s, t.Since), target, fence, taskText(s, t)})
 		if t.Decide {

@@ -72,7 +72,7 @@ func Of(d document.ScopeDetail, within []document.Scope) Tree {
 	f.scopes[d.Scope.ID] = d.Scope
 	t := f.scope(d.Scope.ID)
 	var own []Tree
-	if len(d.Scope.Scopes) == 0 || d.Scope.Members > 0 {
+	if !d.Scope.ByHubs() && (len(d.Scope.Scopes) == 0 || d.Scope.Members > 0) {
 		own = append(own, members(d.Scope))
 	}
 	for _, r := range d.Scope.Reasons {
