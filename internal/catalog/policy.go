@@ -20,6 +20,8 @@ type Policy struct {
 	ConfirmWithin string `json:"confirm_within,omitempty"`
 	// RequireUndo refuses commands that have no undo.
 	RequireUndo bool `json:"require_undo,omitempty"`
+	// CreateGuests allows states of the kind guest.
+	CreateGuests bool `json:"create_guests,omitempty"`
 	// Repository is the name by which hosts identify the repository, independent of its
 	// clone URL.
 	Repository string `json:"repository,omitempty"`

@@ -69,6 +69,7 @@ func notAlone() map[string]string {
 	return map[string]string{
 		"container":  "podman of Debian 12 is too old",
 		"credential": "it needs a secret, which needs a key",
+		"guest":      "it needs an image and a policy: see TestGuest",
 	}
 }
 

@@ -63,7 +63,7 @@ func newRecipe(release Release) recipe {
 			"cron", "csh", "curl", "etcd-client", "etcd-server", "fish", "git", "jq", "kmod", "libarchive-tools",
 			"libcap2-bin", "locales", "logrotate",
 			"msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
-			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
+			"rsyslog", "ssl-cert", "sudo", "systemd-container", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
 		sources: machineSources("/etc/apt", release),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},

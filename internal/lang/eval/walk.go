@@ -187,6 +187,7 @@ func (ev *Evaluator) walkInvocation(in *Instance, parent int, refs []reference) 
 	if !in.State.each {
 		in.State.node = in.Node
 	}
+	checkGuest(ev, in.State)
 	for _, a := range in.State.kind.Attrs {
 		refs = append(refs, ev.Attr(in, a.Name).refs...)
 	}

@@ -40,9 +40,9 @@ func policyValue(p *source.Program, r *syntax.Reports, l *source.Level, a *hclsy
 		windowsNamed(p, r, l, a) // runs do not depend on it
 		return
 	}
-	if a.Name == "require_undo" {
+	if a.Name == "require_undo" || a.Name == "create_guests" {
 		if v, ok := p.EarlyIn(r, l, a.Expr, cty.Bool); ok {
-			out.RequireUndo = v.True()
+			*map[string]*bool{"require_undo": &out.RequireUndo, "create_guests": &out.CreateGuests}[a.Name] = v.True()
 		}
 		return
 	}

@@ -231,6 +231,7 @@ func policyAttrs() []kind.Attr {
 		word("lockout", "confirmation of a run that may lock operators out", "confirm", "checks", "ignore"),
 		word("confirm_within", "time to confirm such a run, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
+		{Name: "create_guests", Type: cty.Bool, Doc: "allow states of the kind guest, which make and remove containers"},
 		word("rollout", "strategy for changes of a hub: the name of a rollout block, careful or at-once"),
 		{Name: "windows", Type: cty.List(cty.String), Doc: "windows for changes of a hub: names of window blocks"},
 		word("repository", "the name of the repository, by which hosts recognize it; only at the top"),

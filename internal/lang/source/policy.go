@@ -17,6 +17,7 @@ func PolicyAttributes() []policyAttribute {
 		{"lockout", []string{"confirm", "checks", "ignore"}},
 		{"confirm_within", nil},
 		{"require_undo", nil},
+		{"create_guests", nil},
 		{"repository", nil},
 		{"rollout", nil},
 		{"windows", nil},
