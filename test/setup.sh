@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
 	acl apt-utils attr btrfs-progs ca-certificates chromium dbus fonts-dejavu-core e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
-	nftables openssh-client openssh-server openssl prometheus strace systemd-container util-linux xfsprogs zstd
+	knot knot-dnsutils nftables openssh-client openssh-server openssl prometheus strace systemd-container util-linux xfsprogs zstd
 )
 
 command -v apt-get >/dev/null || {
