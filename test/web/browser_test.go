@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/ui/web"
 	"fettle.dev/fettle/test/hubs"
 	"fettle.dev/fettle/test/needs"
+	"fettle.dev/fettle/test/sample"
 )
 
 func TestMain(m *testing.M) {
@@ -84,9 +85,11 @@ func (p *program) start(path string) (context.Context, error) {
 	return p.ctx, p.err
 }
 
-// start opens a tab for the site at an address. It shares no cookies with other tabs.
+// start opens a tab for the site at an address. It shares no cookies with other tabs. Tests with a browser take long, so
+// a half of them runs for a commit.
 func start(t *testing.T, base string) *browser {
 	t.Helper()
+	sample.Half(t)
 	ctx, err := chromium.start(needs.Program(t, "chromium"))
 	if err != nil {
 		t.Fatal(err)
