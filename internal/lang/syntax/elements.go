@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -14,6 +16,11 @@ func (r *Reports) Elements(rng diag.Range, v cty.Value, what string) (keys []str
 	switch {
 	case v.IsNull():
 		r.Errorf(rng, "Bad for_each", "for_each is null. If there are no elements, use an empty set: toset([]).")
+		return nil, nil, false
+	case hasObjects(ty):
+		r.Errorf(rng, "Bad for_each",
+			"for_each must be a set or a map, because each %s needs a unique key. Choose an attribute of the elements as the "+
+				"key: { for x in LIST : x.name => x }.", what)
 		return nil, nil, false
 	case ty.IsListType() || ty.IsTupleType():
 		r.Errorf(rng, "Bad for_each",
@@ -31,6 +38,15 @@ func (r *Reports) Elements(rng diag.Range, v cty.Value, what string) (keys []str
 	r.Errorf(rng, "Bad for_each", "for_each must be a set of strings or a map, and this is %s.",
 		diag.One(ty.FriendlyName()))
 	return nil, nil, false
+}
+
+// hasObjects reports whether a type is a list of objects, such as the rows of a table.
+func hasObjects(ty cty.Type) bool {
+	isObject := func(e cty.Type) bool { return e.IsObjectType() || e.IsMapType() }
+	if ty.IsTupleType() {
+		return slices.ContainsFunc(ty.TupleElementTypes(), isObject)
+	}
+	return ty.IsListType() && isObject(ty.ElementType())
 }
 
 func (r *Reports) elementsOfSet(rng diag.Range, v cty.Value) (keys []string, vals []cty.Value, ok bool) {

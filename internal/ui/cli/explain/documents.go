@@ -12,6 +12,7 @@ type ExplainDoc struct {
 	Variables []cli.Variable  `json:"variables,omitempty"`
 	Modules   []usedModuleDoc `json:"modules,omitempty"`
 	Target    *targetDoc      `json:"target,omitempty"`
+	Scope     *scopeDoc       `json:"scope,omitempty"`
 }
 
 // usedModuleDoc says why a target has a module.
@@ -61,4 +62,19 @@ type targetDoc struct {
 	Environment string   `json:"environment,omitempty"`
 	Modules     []string `json:"modules,omitempty"` // names
 	Errors      []string `json:"errors,omitempty"`
+}
+
+// scopeDoc says which block of the repository declares a scope, and its properties without hosts.
+type scopeDoc struct {
+	Scope   string `json:"scope"`             // KIND/NAME
+	Source  string `json:"source"`            // file:line of the block
+	Block   string `json:"block,omitempty"`   // label of the block with for_each that made it
+	Element string `json:"element,omitempty"` // key of the element of for_each
+	// Parameters are each.value of the element as JSON, cut if it is long.
+	Parameters string   `json:"parameters,omitempty"`
+	Parent     string   `json:"parent,omitempty"` // of an environment
+	Domain     string   `json:"domain,omitempty"`
+	Members    []string `json:"members"` // names of targets that the repository declares, or scopes
+	Checks     []string `json:"checks"`
+	Tasks      []string `json:"tasks"`
 }

@@ -15,7 +15,6 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/cli/scopes"
 )
 
 // New builds the command explain, to find the source line, commit and run of a path, state
@@ -38,8 +37,8 @@ func New(s *cli.Session) *cobra.Command {
                   for_each, and the labels, roles and modules of the target.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.
-  KIND/NAME       cluster/search: why a scope has its verdict, and the element
-                  of its for_each, from the hub.
+  KIND/NAME       cluster/search: why a scope has its verdict, from the hub, and
+                  the element of its for_each. Without a hub: its declaration.
 
 The journal contains the applied steps. The repository adds the source line, the
 commit that last changed it, and steps that are not applied yet. On a host with
@@ -82,7 +81,7 @@ value from a run is shown with the command that provides the value.`,
 // explainOne explains a scope of the fleet, or anything on a host.
 func explainOne(ctx context.Context, s *cli.Session, what string) error {
 	if isScope(what) {
-		return scopes.Explain(ctx, s.Printer, what)
+		return explainScope(ctx, s, what)
 	}
 	return cli.WithPagedOutput(ctx, s, func(x executor.Executor) error { return explain(ctx, s, x, what) })
 }

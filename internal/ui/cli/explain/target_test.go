@@ -29,3 +29,26 @@ func TestExplainMadeTarget(t *testing.T) {
 		}
 	}
 }
+
+// The declaration of a scope is shown with the element that made it.
+func TestExplainMadeScope(t *testing.T) {
+	x := query.Scope{Kind: "environment", Name: "staging", Targets: []string{"a", "b"}, Source: "fettle.hcl:3",
+		Environment: query.Environment{Domain: "staging.example.org"}, Checks: []query.ScopeCheck{{Name: "shop"}},
+		Element: &query.Element{Block: "stage", Key: "staging", Value: `{"size":2}`}}
+	var out, text bytes.Buffer
+	if err := showScope(&cli.Printer{App: &cli.App{Stdout: &out}}, x); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"scope environment/staging\n", `fettle.hcl:3: element "staging" of for_each of "stage"`,
+		`parameters  {"size":2}` + "\n", "domain      staging.example.org\n", "members     a, b\n", "checks      shop\n",
+		"Only a hub has its verdict"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\nlacks %q", out.String(), want)
+		}
+	}
+	p := &cli.Printer{App: &cli.App{Stdout: &text}}
+	p.JSON = true
+	if err := showScope(p, x); err != nil || !strings.Contains(text.String(), `"parameters":`) {
+		t.Error(err, text.String())
+	}
+}
