@@ -75,8 +75,8 @@ type program struct {
 // start starts the browser at a path, unless it runs.
 func (p *program) start(path string) (context.Context, error) {
 	p.once.Do(func() {
-		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(path),
-			chromedp.IgnoreCertErrors) // browsers do not know the fleet CA
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox,
+			chromedp.ExecPath(path), chromedp.IgnoreCertErrors) // browsers do not know the fleet CA
 		ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		p.ctx, _ = chromedp.NewContext(ctx)
 		p.stop = stop
