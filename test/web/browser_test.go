@@ -85,8 +85,8 @@ func (p *program) start(path string) (context.Context, error) {
 	return p.ctx, p.err
 }
 
-// start opens a tab for the site at an address. It shares no cookies with other tabs. Tests with a browser take long, so
-// a half of them runs for a commit.
+// start opens a tab for the site at an address. It shares no cookies with other tabs. Tests with a browser take long:
+// one half of them runs for each commit.
 func start(t *testing.T, base string) *browser {
 	t.Helper()
 	sample.Half(t)
