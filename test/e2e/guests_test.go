@@ -54,9 +54,12 @@ func TestGuest(t *testing.T) {
 		m.want(want, "sh", "-c", "test -e /var/lib/machines/inner/etc && echo yes || echo no")
 	}
 
+	killedWhileItUnpacks(m)
+	exists("no")
 	apply(success)
 	m.fettle(success, "plan")
 	exists("yes")
+	m.want("", "sh", "-c", "ls -A /var/lib/machines | grep fettle-new || :")
 	m.await("the guest runs", func() bool { return m.Exec("test", "-e", "/run/systemd/machines/inner").ExitCode == 0 })
 	m.says(m.fettle(success, "facts", "guests"), "running")
 	m.Run(t, "sh", "-c", "echo data >/var/lib/machines/inner/srv-data")
@@ -88,6 +91,23 @@ func TestGuest(t *testing.T) {
 	m.says(apply(failed), "fettle did not make it")
 	exists("yes")
 	m.want("[Exec]", "cat", "/etc/systemd/nspawn/inner.nspawn")
+}
+
+// killedWhileItUnpacks kills all processes of a run that has unpacked an image. There is no guest afterwards, and the
+// next run removes the incomplete root.
+func killedWhileItUnpacks(m *machine) {
+	m.t.Helper()
+	const tar = "/usr/local/bin/tar"
+	m.WriteFile(m.t, tar, "#!/bin/sh\n/usr/bin/tar \"$@\"\ntouch /run/unpacked\nexec sleep infinity\n", 0o755)
+	m.Run(m.t, "systemd-run", "--unit=killed", "--working-directory="+repository, "/usr/local/bin/fettle", "apply",
+		"--yes", "--confirm-within", "0s")
+	m.await("the image is unpacked", func() bool { return m.Exec("test", "-e", "/run/unpacked").ExitCode == 0 })
+	m.want(".fettle-new-inner", "sh", "-c", "ls -A /var/lib/machines | grep fettle")
+	m.Run(m.t, "systemctl", "kill", "--signal=KILL", "killed")
+	m.await("the run is dead", func() bool { return m.Exec("systemctl", "is-active", "-q", "killed").ExitCode != 0 })
+	m.Run(m.t, "rm", tar)
+	m.fettle(success, "recover")
+	m.says(m.fettle(success, "facts", "guests"), "{}")
 }
 
 // TestGuestOfFleet: an agent makes a guest, which enrols itself with a token of one use. The hub relates the new target

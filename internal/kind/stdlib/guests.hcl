@@ -233,11 +233,11 @@ define "guest" {
         fi
         mv -T "$name" "$old"
       fi
-      rm -rf --one-file-system "$old"
+      rm -rf --one-file-system "$old" ".fettle-new-$name"
       rm -f ".fettle-$name"
       EOT
     , "guest", var.name, tostring(var.delete_data)]
-    unless  = ["sh", "-c", "cd /var/lib/machines 2>/dev/null || exit 0; test ! -e \"$1\" && test ! -L \"$1\" && test ! -e \".fettle-old-$1\"", "guest", var.name]
+    unless  = ["sh", "-c", "cd /var/lib/machines 2>/dev/null || exit 0; test ! -e \"$1\" && test ! -L \"$1\" && test ! -e \".fettle-old-$1\" && test ! -e \".fettle-new-$1\"", "guest", var.name]
     timeout = "30m"
     after   = [unit.stopped, file.settings]
   }
