@@ -135,7 +135,7 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 		return g.providerSession(ctx, b, is)
 	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
-	if err == nil && who.Organization != b.Organization {
+	if err == nil && (who.Organization != b.Organization || who.moves != b.Moves) {
 		return Principal{}, errCredential()
 	}
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
@@ -166,7 +166,7 @@ func (g *Gate) user(ctx context.Context, name, how string) (Principal, error) {
 		return Principal{}, errCredential()
 	}
 	return Principal{Name: name, Credential: how, Organization: p.Organization,
-		rights: rightsOf(p.Roles), groups: p.Groups}.knownAs(is), nil
+		rights: rightsOf(p.Roles), groups: p.Groups, moves: p.Moves}.knownAs(is), nil
 }
 
 // idToken authenticates a user of the OIDC provider. The roles come from the claims, and the groups from the user of
@@ -200,7 +200,7 @@ func (g *Gate) ofProvider(ctx context.Context, who Principal) (Principal, error)
 	if !ok {
 		return Principal{}, errCredential()
 	}
-	who.groups, who.Organization = p.Groups, common
+	who.groups, who.Organization, who.moves = p.Groups, common, p.Moves
 	return who.knownAs(is), nil
 }
 
@@ -212,6 +212,9 @@ func (g *Gate) providerSession(ctx context.Context, b Bearer, is known) (Princip
 	}
 	who, err := g.ofProvider(ctx, Principal{Name: b.User, Credential: "token " + b.Prefix(), rights: rightsOf(b.Roles),
 		Expires: time.Unix(b.Expires, 0), Login: b.ID, Session: b.Session, Organization: b.Organization})
+	if err == nil && who.moves != b.Moves {
+		return Principal{}, errCredential()
+	}
 	return who.knownAs(is), err
 }
 

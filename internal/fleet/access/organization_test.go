@@ -11,14 +11,16 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 )
 
-// TestLoginsEndWithTheOrganization: a token is only valid while its user is in the organization of its creation.
+// TestLoginsEndWithTheOrganization: a token is only valid while its user is in the organization of its creation. It is
+// not valid again after the user returned.
 func TestLoginsEndWithTheOrganization(t *testing.T) {
 	for _, session := range []bool{false, true} {
 		for _, c := range []struct {
 			then, now fleet.Organization
+			moves     int
 			valid     bool
-		}{{"", "", true}, {"acme", "acme", true}, {"", "acme", false}, {"acme", "", false}, {"acme", "acme/search", false},
-			{"acme", "globex", false}} {
+		}{{"", "", 0, true}, {"acme", "acme", 0, true}, {"", "acme", 0, false}, {"acme", "", 0, false},
+			{"acme", "acme/search", 0, false}, {"acme", "globex", 0, false}, {"acme", "acme", 2, false}, {"", "", 2, false}} {
 			d := newDoor(t)
 			ada := access.User{Name: "ada", Roles: []access.Role{access.Admins}, Organization: c.then}
 			d.put(access.UserKey("ada"), ada)
@@ -31,7 +33,7 @@ func TestLoginsEndWithTheOrganization(t *testing.T) {
 			if session {
 				text, b = d.session(ada, access.NewPrincipal("ada", "test", access.Admins))
 			}
-			ada.Organization = c.now
+			ada.Organization, ada.Moves = c.now, c.moves
 			d.put(access.UserKey("ada"), ada)
 			who, err := d.ask("Bearer " + text)
 			if (err == nil) != c.valid || c.valid && (who.Organization != c.now || !who.May(access.Admin)) ||

@@ -82,6 +82,7 @@ type Principal struct {
 
 	rights []Right
 	groups []string
+	moves  int // User.Moves; 0 for a user who is not in the store
 }
 
 // NewPrincipal returns a user whom the caller has authenticated by other means than a Gate; how

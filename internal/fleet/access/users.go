@@ -28,6 +28,8 @@ type User struct {
 	Groups []string `json:"groups,omitempty"`
 	// Organization limits the user to an organization; "" means the whole fleet.
 	Organization fleet.Organization `json:"organization,omitempty"`
+	// Moves is the number of changes of the organization. A token from before a change is refused permanently.
+	Moves int `json:"moves,omitempty"`
 }
 
 // CheckGroups returns an error if a list of groups has an unusable name, or the same name twice.
@@ -61,8 +63,10 @@ type Bearer struct {
 	Of string `json:"of,omitempty"`
 	// Issuer is the OIDC provider that authenticated the user of a session; "" means that the user is in the store.
 	Issuer string `json:"issuer,omitempty"`
-	// Organization is the organization of the user when the token was created. The token is refused after it changes.
+	// Organization is the organization of the user when the token was created, and Moves is User.Moves at that time. The
+	// token is refused after they change.
 	Organization fleet.Organization `json:"organization,omitempty"`
+	Moves        int                `json:"moves,omitempty"`
 }
 
 // Prefix returns the public beginning of the token, which identifies it in logs and lists.

@@ -27,8 +27,9 @@ type WebLogin struct {
 	// only SessionLife limits it.
 	Expires int64 `json:"expires"`
 	Latest  int64 `json:"latest,omitempty"`
-	// Organization is the organization of the user when the link was created: see Bearer.
+	// Organization and Moves are the values of the user when the link was created: see Bearer.
 	Organization fleet.Organization `json:"organization,omitempty"`
+	Moves        int                `json:"moves,omitempty"`
 }
 
 // WebLoginPrefix is the beginning of the key of each WebLogin.
@@ -45,7 +46,8 @@ func WebLoginKey(id string) string { return WebLoginPrefix + id }
 func NewWebLogin(user User, by Principal, now time.Time) (code string, w WebLogin) {
 	id, hash, code := newSecret(webLoginWord)
 	w = WebLogin{ID: id, User: user.Name, Hash: hash, Roles: rolesWithin(both(rightsOf(user.Roles), by.rights)),
-		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix(), Organization: user.Organization}
+		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix(), Organization: user.Organization,
+		Moves: user.Moves}
 	if !by.Expires.IsZero() {
 		w.Latest = by.Expires.Unix()
 	}
@@ -69,7 +71,7 @@ func (w WebLogin) NewSession(now time.Time) (text string, b Bearer, err error) {
 		end = latest
 	}
 	text, b, err = NewBearer(w.User, w.Roles, end.Sub(now), w.By, "browser", now)
-	b.Session, b.Of, b.Organization = true, w.Of, w.Organization
+	b.Session, b.Of, b.Organization, b.Moves = true, w.Of, w.Organization, w.Moves
 	return text, b, err
 }
 

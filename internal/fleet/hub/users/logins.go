@@ -151,7 +151,7 @@ func (a *Accounts) CreateLogin(ctx context.Context, by api.Caller, at route.User
 	if err != nil {
 		return document.NewLogin{}, &api.Refusal{Status: api.BadRequest, Why: err.Error()}
 	}
-	b.Organization = p.Organization
+	b.Organization, b.Moves = p.Organization, p.Moves
 	kept, err := json.Marshal(b)
 	if err == nil {
 		_, err = users.Update(ctx, access.BearerKey(b.ID), kept, 0)

@@ -70,9 +70,10 @@ func (b Browsers) FinishSignIn(r *http.Request, attempt string) (secret string, 
 			access.AttemptLife, fleet.ErrDenied)
 	}
 	who, err := b.Provider.SignIn(r.Context(), a, b.callback(r), r.URL.Query(), b.Accounts.Now())
+	var known access.User
 	if err == nil {
 		entry.User = who.Name
-		err = b.Accounts.unlocked(r.Context(), who.Name)
+		known, err = b.Accounts.unlocked(r.Context(), who.Name)
 	}
 	if err != nil && !errors.Is(err, fleet.ErrDenied) && !b.CountFailure(r) { // each attempt is a request to the provider
 		return "", 0, errAttempts()
@@ -83,7 +84,7 @@ func (b Browsers) FinishSignIn(r *http.Request, attempt string) (secret string, 
 	if err := b.audit(r, entry, access.Begun); err != nil {
 		return "", 0, err
 	}
-	secret, session, err := b.Accounts.createSession(r.Context(), b.Provider, who)
+	secret, session, err := b.Accounts.createSession(r.Context(), b.Provider, who, known.Moves)
 	if err != nil {
 		return "", 0, b.failed(r, entry, err)
 	}
@@ -91,30 +92,32 @@ func (b Browsers) FinishSignIn(r *http.Request, attempt string) (secret string, 
 	return secret, time.Unix(session.Expires, 0).Sub(b.Accounts.Now()), b.audit(r, entry, access.Done)
 }
 
-// unlocked returns an error if a user of this name exists and is locked out. A user of a provider need not exist.
-func (a *Accounts) unlocked(ctx context.Context, name string) error {
+// unlocked returns the user of a name. A user of a provider need not exist: then the result is
+// the zero value. It returns an error if the user is locked out.
+func (a *Accounts) unlocked(ctx context.Context, name string) (u access.User, err error) {
 	e, err := a.Records.Buckets["people"].Get(ctx, access.UserKey(name))
 	if errors.Is(err, fleet.ErrNotFound) {
-		return nil
+		return u, nil
 	}
-	var u access.User
 	if err == nil {
 		err = json.Unmarshal(e.Value, &u)
 	}
 	if err == nil && u.Locked {
 		err = fmt.Errorf("the user %.60s is locked out: %w", name, fleet.ErrDenied)
 	}
-	return err
+	return u, err
 }
 
-// createSession stores the session of a user of a provider, and removes sessions that have been over for a while.
-func (a *Accounts) createSession(ctx context.Context, p *access.Provider, who access.Principal) (string, access.Bearer,
-	error) {
+// createSession stores the session of a user of a provider, and removes sessions that have been over for a while. moves
+// is User.Moves.
+func (a *Accounts) createSession(ctx context.Context, p *access.Provider, who access.Principal, moves int) (string,
+	access.Bearer, error) {
 	a.pruneWebLogins(ctx)
 	text, b, err := p.NewSession(who, a.Now())
 	if err != nil {
 		return "", b, err
 	}
+	b.Moves = moves
 	kept, err := json.Marshal(b)
 	if err == nil {
 		_, err = a.Records.Buckets["people"].Update(ctx, access.BearerKey(b.ID), kept, 0)

@@ -106,6 +106,9 @@ func (a *Accounts) place(ctx context.Context, by api.Caller, r document.UserRequ
 	default:
 		p.Organization = by.Organization
 	}
+	if p.Moves = had.Moves; rev > 0 && p.Organization != had.Organization {
+		p.Moves++
+	}
 	return rev, within(by, p.Organization)
 }
 

@@ -139,6 +139,22 @@ func TestLoginsOfOrganizations(t *testing.T) {
 	if who, err := b.hubs[1].Authenticate(request(login.Secret)); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("a login of the previous organization is valid: %+v, %v", who, err)
 	}
+	user.Organization = &acmePath // and back
+	if _, err := a.SetUser(t.Context(), root, user); err != nil {
+		t.Fatal(err)
+	}
+	if who, err := b.hubs[1].Authenticate(request(login.Secret)); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("a login from before two moves is valid again: %+v, %v", who, err)
+	}
+	if again, err := a.CreateLogin(t.Context(), acme, at, document.LoginRequest{}); err != nil {
+		t.Fatal(err)
+	} else if who, err := b.hubs[1].Authenticate(request(again.Secret)); err != nil || who.Organization != "acme" {
+		t.Errorf("a login from after the moves: %+v, %v", who, err)
+	}
+	user.Organization = &globex
+	if _, err := a.SetUser(t.Context(), root, user); err != nil {
+		t.Fatal(err)
+	}
 	page, err := a.Logins(t.Context(), caller("eve", "globex"), at, route.None{})
 	if err != nil || len(page.Logins) != 0 {
 		t.Errorf("the new organization sees %+v, %v", page, err)
