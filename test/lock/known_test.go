@@ -7,7 +7,7 @@ import (
 )
 
 // onlyLook are the commands that take no lock, and those that touch no machine.
-const onlyLook = "compile completion diff docs drift explain graph ui facts fmt init log plan show status support-bundle validate version steps test schema lookup generate module secret target login token events export job rollout exemption environment fleet lock barrier signal scope task request agent hub user alarm notify permit audit cert help"
+const onlyLook = "compile completion diff docs drift explain graph ui facts fmt init log plan show status support-bundle validate version steps test schema lookup generate module secret target login token events export job rollout exemption environment organization fleet lock barrier signal scope task request agent hub user alarm notify permit audit cert help"
 
 // runsPrograms are the commands that run programs of the machine, which the machines
 // of these tests lack. That they take the lock is tested where they are done.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // Barriers and signals from a child are accepted only if their values are valid.
@@ -16,7 +17,9 @@ func TestWaitsAreChecked(t *testing.T) {
 		return r.end()
 	}
 	b, s := query.Barrier{Name: "a", Quorum: "all"}, query.Signal{Name: "a", Keep: 60}
-	if err := read(query.Coordination{Barriers: []query.Barrier{b}, Signals: []query.Signal{s}}); err != nil {
+	o := source.Organization{Name: "a/b", Freeze: "why", MaxUnavailable: "5%", Approvals: 1}
+	if err := read(query.Coordination{Organizations: []source.Organization{o}, Barriers: []query.Barrier{b},
+		Signals: []query.Signal{s}}); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []query.Coordination{
@@ -26,6 +29,13 @@ func TestWaitsAreChecked(t *testing.T) {
 		{Barriers: []query.Barrier{{Name: "a", Quorum: "all", Members: []string{"b", "a"}}}},
 		{Signals: []query.Signal{{Name: "a"}}}, {Signals: []query.Signal{{Name: "a", Keep: 60, Senders: []string{"b", "a"}}}},
 		{Signals: make([]query.Signal, 101)},
+		{Organizations: []source.Organization{{Name: "a"}, {Name: "a"}}},
+		{Organizations: []source.Organization{{Name: "a//b"}}},
+		{Organizations: []source.Organization{{Name: "a", Approvals: -1}}},
+		{Organizations: []source.Organization{{Name: "a", Approvals: 21}}},
+		{Organizations: []source.Organization{{Name: "a", MaxUnavailable: "0"}}},
+		{Organizations: []source.Organization{{Name: "a", MaxUnavailable: "many"}}},
+		{Organizations: []source.Organization{{Name: "a", Freeze: "two\nlines"}}},
 	} {
 		if read(bad) == nil {
 			t.Errorf("no error for %+v", bad)

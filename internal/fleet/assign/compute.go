@@ -2,7 +2,6 @@ package assign
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -217,7 +216,7 @@ func (c *computation) decide(d *decision) {
 			}
 		}
 	}
-	d.frozen = c.frozen(d.target.ID)
+	d.frozen = c.frozen(d.target)
 	if d.want == nil || d.want.Withdrawn != "" {
 		return
 	}
@@ -337,23 +336,24 @@ func (c *computation) readFreezes() {
 			c.freezes = append(c.freezes, f)
 		}
 	}
-	slices.SortFunc(c.freezes, func(a, b Freeze) int {
-		return cmp.Or(cmp.Compare(min(len(a.Targets), 1), min(len(b.Targets), 1)), cmp.Compare(a.Key, b.Key))
+	for _, l := range c.in.DeclaredLimits() {
+		if l.Freeze != "" {
+			c.freezes = append(c.freezes, Freeze{Key: OrganizationKey(l.Organization), Organization: l.Organization,
+				Reason: l.Freeze, By: "the repository"})
+		}
+	}
+	slices.SortStableFunc(c.freezes, func(a, b Freeze) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-// frozen returns the reason of the freeze of a target, or "". If several freezes apply, the reason
-// of the freeze of the whole fleet has priority.
-func (c *computation) frozen(id fleet.TargetID) string {
+// frozen returns the reason of the freeze of a target, or "". If several freezes apply, the whole fleet has
+// priority, and then the organization at the top of the path.
+func (c *computation) frozen(t fleet.Target) string {
 	for _, f := range c.freezes {
-		if len(f.Targets) > 0 && !slices.Contains(f.Targets, id) {
-			continue
+		if f.applies(t) {
+			return f.text()
 		}
-		why := cmp.Or(f.Reason, "frozen")
-		if f.By != "" {
-			why = fmt.Sprintf("%s (%s)", why, f.By)
-		}
-		return why
 	}
 	return ""
 }

@@ -1,6 +1,10 @@
 package assign
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -18,6 +22,8 @@ type Input struct {
 	// Pins are additional pins. Each target can also have one in its registry entry.
 	Pins    []Pin
 	Freezes []Freeze
+	// Limits are the last known limits of organizations: see DeclaredLimits.
+	Limits []fleet.Limits
 	// Environments are the environments that operators created. They need not be in force.
 	Environments []Environment
 	// Replacements are rollbacks of the fleet, at most one for each part.
@@ -112,15 +118,52 @@ type Freeze struct {
 	Key string `json:"key"`
 	// Targets are the frozen targets; none means all targets.
 	Targets []fleet.TargetID `json:"targets,omitempty"`
-	From    int64            `json:"from,omitempty"`  // seconds since 1970; 0 means at once
-	Until   int64            `json:"until,omitempty"` // seconds since 1970; 0 means no end
-	Reason  string           `json:"reason"`
-	By      string           `json:"by,omitempty"`
-	At      int64            `json:"at,omitempty"` // time of the operator's request, ns since 1970
+	// Organization is the organization whose targets are frozen, instead of Targets. Hubs of earlier versions do not know
+	// the field, so Targets must contain an ID that no target has: OrganizationKey.
+	Organization fleet.Organization `json:"organization,omitempty"`
+	From         int64              `json:"from,omitempty"`  // seconds since 1970; 0 means at once
+	Until        int64              `json:"until,omitempty"` // seconds since 1970; 0 means no end
+	Reason       string             `json:"reason"`
+	By           string             `json:"by,omitempty"`
+	At           int64              `json:"at,omitempty"` // time of the operator's request, ns since 1970
 }
 
 // AllKey is the key of the freeze of the whole fleet. It is not a target ID.
 const AllKey = "all"
+
+// OrganizationKey returns the key of the freeze of an organization. It is not a target ID.
+func OrganizationKey(o fleet.Organization) string { return "organization/" + string(o) }
+
+// applies reports whether the freeze is for a target.
+func (f Freeze) applies(t fleet.Target) bool {
+	if f.Organization != "" {
+		return f.Organization.Contains(t.Organization)
+	}
+	return len(f.Targets) == 0 || slices.Contains(f.Targets, t.ID)
+}
+
+// rank orders freezes: of the whole fleet, of organizations, of targets.
+func (f Freeze) rank() int {
+	switch {
+	case f.Organization != "":
+		return 1
+	case len(f.Targets) > 0:
+		return 2
+	}
+	return 0
+}
+
+// text returns the reason of the freeze for the agent.
+func (f Freeze) text() string {
+	why := cmp.Or(f.Reason, "frozen")
+	if f.By != "" {
+		why = fmt.Sprintf("%s (%s)", why, f.By)
+	}
+	if f.Organization != "" {
+		why = fmt.Sprintf("the organization %s is frozen: %s", f.Organization, why)
+	}
+	return why
+}
 
 // InForce reports whether the freeze is in force at a time, in seconds since 1970.
 func (f Freeze) InForce(now int64) bool { return f.From <= now && (f.Until == 0 || now < f.Until) }

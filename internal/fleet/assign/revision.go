@@ -35,6 +35,7 @@ type Contents struct {
 	Strategies []query.Strategy
 	Locks      []source.Lock
 	Waits      query.Coordination // barriers and signals
+	Limits     []fleet.Limits     // of organizations
 	Scopes     query.Scopes       // without the inputs of tasks
 }
 

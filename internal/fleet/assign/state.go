@@ -25,6 +25,7 @@ const (
 	ApprovalEvent          EventKind = "approval"
 	MinimumGenerationEvent EventKind = "floor"      // the proved assignment of an agent; key: target ID
 	ExportsEvent           EventKind = "exports"    // the exported values of a target; key: target ID
+	LimitsEvent            EventKind = "limits"     // the limits of organizations; key: LimitsKey
 	AssignmentEvent        EventKind = "assignment" // an assignment in the store; key: target ID
 )
 
@@ -48,8 +49,12 @@ type Event struct {
 	Approval          *Approval
 	MinimumGeneration *fleet.Have
 	Exports           *[]exported.Own // sorted
+	Limits            *[]fleet.Limits
 	Assignment        *fleet.Assignment
 }
+
+// LimitsKey is the key of the only object with limits of organizations.
+const LimitsKey = "declared"
 
 // State is the state after all events so far. It is not safe for concurrent use.
 type State struct {
@@ -69,6 +74,7 @@ type State struct {
 	refs               table[Ref]
 	approvals          table[Approval]
 	exports            table[[]exported.Own]
+	limits             table[[]fleet.Limits]
 	minimumGenerations map[fleet.TargetID]fleet.Have
 	previous           map[fleet.TargetID]fleet.Assignment
 }
@@ -110,8 +116,9 @@ func NewState(epoch uint64, branch string) *State {
 		freezes: table[Freeze]{}, replacements: table[Replacement]{}, exemptions: table[Exemption]{},
 		environments: table[Environment]{},
 		binaries:     table[BinarySetting]{}, refs: table[Ref]{},
-		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{},
-		previous: map[fleet.TargetID]fleet.Assignment{}}
+		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, limits: table[[]fleet.Limits]{},
+		minimumGenerations: map[fleet.TargetID]fleet.Have{},
+		previous:           map[fleet.TargetID]fleet.Assignment{}}
 }
 
 // Fold applies an event. Events may be repeated and in any order.
@@ -141,6 +148,8 @@ func (s *State) Fold(e Event) {
 		s.approvals.put(e.Key, e.Rev, e.Approval)
 	case ExportsEvent:
 		s.exports.put(e.Key, e.Rev, e.Exports)
+	case LimitsEvent:
+		s.limits.put(e.Key, e.Rev, e.Limits)
 	case MinimumGenerationEvent:
 		if id := fleet.TargetID(e.Key); e.MinimumGeneration != nil && above(*e.MinimumGeneration, s.minimumGenerations[id]) {
 			s.minimumGenerations[id] = fleet.Have{Epoch: e.MinimumGeneration.Epoch, Generation: e.MinimumGeneration.Generation}
@@ -187,6 +196,9 @@ func (s *State) Input(now int64, revisions map[string]Contents) Input {
 		Environments: s.environments.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
 		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
+	if e := s.limits[LimitsKey]; e.value != nil {
+		in.Limits = *e.value
+	}
 	for id, e := range s.exports {
 		if e.value != nil {
 			in.Exports[fleet.TargetID(id)] = *e.value
@@ -216,13 +228,14 @@ func (s *State) Marshal() []byte {
 		Replaced  []Replacement                       `json:"replacements,omitempty"`
 		Exempt    []Exemption                         `json:"exemptions,omitempty"`
 		Created   []Environment                       `json:"environments,omitempty"`
+		Limits    []fleet.Limits                      `json:"limits,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
 	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Replacements, in.Exemptions,
-		in.Environments, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
+		in.Environments, in.Limits, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // all fields have a JSON form
 	}

@@ -1,6 +1,18 @@
 package assign
 
-import "fettle.dev/fettle/internal/lang/query"
+import (
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/lang/query"
+)
+
+// DeclaredLimits returns the limits of organizations that the head of the branch declares, also if an operator rolled
+// the fleet back. If the head is unusable, the last known limits remain in force.
+func (in Input) DeclaredLimits() []fleet.Limits {
+	if head, ok := in.Revisions[in.Refs[in.Branch].Commit]; ok && head.Error == "" {
+		return head.Limits
+	}
+	return in.Limits
+}
 
 // Strategies returns the strategies that the desired root bundle of the branch declares.
 func (in Input) Strategies() []query.Strategy {

@@ -16,6 +16,7 @@ import (
 // world represents git and the compiler: the contents of commits.
 type world struct {
 	commits map[string]revision // by commit
+	limits  []fleet.Limits      // of each usable commit
 }
 
 // revision is one commit: a root bundle, and modules for targets with labels.
@@ -81,7 +82,11 @@ func (w *world) contents(commit string, targets []fleet.Target) assign.Contents 
 	r := w.commits[commit]
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1},
 		Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
-		Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{}}
+		Limits: w.limits, Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{},
+		Targets: map[string]assign.Configured{}}
+	if c.Error != "" {
+		c.Limits = nil
+	}
 	c.Versions = map[string]assign.Versioned{}
 	for name, m := range r.modules {
 		c.Bundles["modules/"+name] = bundleOf(name, m.text())
@@ -136,6 +141,10 @@ func parseModules(words []string) revision {
 		name, rest, _ := strings.Cut(w, "=")
 		if name == "top" {
 			r.top = rest
+			continue
+		}
+		if name == "broken" {
+			r.broken = "it is broken"
 			continue
 		}
 		content, rest, _ := strings.Cut(rest, "@")

@@ -22,6 +22,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/environments"
 	"fettle.dev/fettle/internal/fleet/hub/locks"
 	"fettle.dev/fettle/internal/fleet/hub/members"
+	"fettle.dev/fettle/internal/fleet/hub/organizations"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/rollouts"
 	"fettle.dev/fettle/internal/fleet/hub/scopes"
@@ -56,6 +57,7 @@ func apiTable(h *Hub) *api.Table {
 		h.repository, h.exports, h.jobs, h.rolloutService(), h.differences, exemptions, created, h.binaries, &h.users,
 		h.members.HubStatus, h.members.Retirement, &h.notices, h.backups, h.requests, h.certificates, slots,
 		waits.Service{Of: h.waits}, scopes.Service{Of: h.scopes}, h.history,
+		organizations.Service{Records: &h.records, Freezes: h.targets, Rollouts: h.rolloutService()},
 		searchService(&h.core, h.index, h.rolloutService()),
 		rollouts.FleetRollbacks{Log: h.rollouts, Now: h.now, Records: &h.records,
 			Branch: func() string { return h.repository.Repository().Branch }, Events: h.events},

@@ -113,6 +113,9 @@ func (w *several) prepared() alone {
 	_ = link.Close()
 	var login document.NewLogin
 	o.must("POST", "/v1/users", document.UserRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
+	acme := "acme"
+	o.must("POST", "/v1/users", document.UserRequest{Name: "una", Roles: []string{"read"}, Organization: &acme},
+		&document.Done{})
 	o.must("POST", "/v1/users/kim/login", document.LoginRequest{}, &login)
 	o.must("POST", "/v1/exemptions", document.ExemptionRequest{Seconds: 3600, Reason: "urgent"}, &document.Done{})
 	var exempt document.ExemptionPage
@@ -124,12 +127,13 @@ func (w *several) prepared() alone {
 		"exemption": exempt.Exemptions[0].ID, "user": "kim", "login": login.ID,
 		"token": tok.Token.ID, "hub": "hub2", "rule": "log", "notice": "one", "request": "freeze", "lock": "reboots",
 		"commit": "main", "signal": "schema", "run": "1", "kind": "cluster", "scope": "search", "task": "users",
-		"environment": "review",
+		"environment": "review", "organization": acme,
 	}, bodies: map[string]any{
 		"POST /v1/exemptions":                        document.ExemptionRequest{Seconds: 60, Reason: "urgent"},
 		"POST /v1/environments/{environment}/extend": document.EnvironmentExtension{For: 1e9},
 		"POST /v1/environments": document.EnvironmentRequest{Name: "other", Parent: "staging", Branch: "main",
 			Select: []string{"web1"}, For: 1e9},
+		"POST /v1/organizations/{organization}/freeze": document.FreezeRequest{Reason: "fire"},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
 		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},

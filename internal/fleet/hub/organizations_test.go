@@ -50,8 +50,7 @@ func TestOrganizationsLearnNothing(t *testing.T) {
 	w := &tenancy{world: newWorld(t), of: map[string]*tenant{}, client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 4}}}
 	files := map[string]string{}
-	groups := ""
-	seed := rand.Uint64()
+	groups, seed := "", rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for _, path := range []string{"", "acme", "acme/search", "acme2"} {
@@ -61,7 +60,9 @@ func TestOrganizationsLearnNothing(t *testing.T) {
 		groups += fmt.Sprintf("target_group \"%s\" {\n  labels = { role = \"%[1]s\" }\n  modules = [\"%[1]s\"]\n}\n", mark)
 		groups += fmt.Sprintf("lock \"%s\" {\n  slots = 1\n}\nsignal \"%[1]s\" {}\n", mark)
 	}
-	files["fettle.hcl"] = groups
+	files["fettle.hcl"] = groups + fmt.Sprintf("organization \"acme/none\" {\n  approvals = 1\n}\n"+
+		"organization \"acme/search\" {\n  freeze = %q\n}\norganization \"acme2\" {\n  freeze = %q\n}\n",
+		w.of["acme/search"].mark, w.of["acme2"].mark)
 	w.commit(files)
 	w.birth()
 	w.start()
@@ -189,7 +190,8 @@ func (w *tenancy) fill(of *tenant) {
 	of.values = map[string]string{"target": mark, "module": mark, "job": job.ID, "user": mark, "login": login.ID,
 		"token": tok.Token.ID, "lock": mark, "signal": mark, "run": "1", "rollout": "r1", "exemption": mark, "hub": "hub1",
 		"environment": mark, "rule": mark, "notice": mark, "request": "freeze", "commit": "main",
-		"kind": "cluster", "scope": mark, "task": mark}
+		"kind": "cluster", "scope": mark, "task": mark,
+		"organization": of.path}
 }
 
 // call sends a request in the name of the admin of an organization.
@@ -329,7 +331,8 @@ func (w *tenancy) queries(r route.Row) []string {
 // foreign asks a route about objects of another organization, and about objects that never existed.
 func (w *tenancy) foreign(of, other *tenant, r route.Row, in any) {
 	for name := range segmentsOf(r.Path) {
-		if name == "run" || name == "request" || name == "kind" || other.values[name] == of.values[name] {
+		if name == "run" || name == "request" || name == "kind" || other.values[name] == of.values[name] ||
+			other.values[name] == "" {
 			continue
 		}
 		foreign := []string{other.values[name]}

@@ -18,8 +18,8 @@ func (t *turn) advance(r *Rollout) {
 		return
 	}
 	if why := r.lacks(); why != "" && !r.accepted {
-		if t.deferred(r) {
-			return // a member with contact again can still meet the conditions
+		if t.deferred(r) || awaitsApproval(t, r, r.Wave) {
+			return // a member with contact again, or with an approval, can still meet the conditions
 		}
 		t.add(r, Event{Kind: Paused, Wave: r.Wave, Why: why})
 		return
@@ -34,7 +34,9 @@ func (t *turn) advance(r *Rollout) {
 		t.add(r, Event{Kind: Advanced, Wave: r.Wave + 1})
 		return
 	}
-	t.complete(r)
+	if !awaitsApproval(t, r, allWaves) {
+		t.complete(r)
+	}
 }
 
 // isOver reports whether nothing in the current wave can change soon: no member is being applied, and
@@ -48,7 +50,7 @@ func (t *turn) isOver(r *Rollout) bool {
 		waits := m.State == MemberPending && (target.waitsIn(r) != "" || requiring{t.s, id, target}.in(r) != "")
 		held := target.Hold != "" || waits || target.Health == Blocked && m.State == MemberGranted
 		switch {
-		case m.State == MemberPending && !target.Online:
+		case m.State == MemberPending && (!target.Online || t.w.unapproved(r, id) != ""):
 		case target.Closed:
 			return false
 		case held && t.timedOut(r, id):

@@ -3,6 +3,8 @@ package rollout
 import (
 	"errors"
 	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // Action is the kind of a command for a rollout.
@@ -45,6 +47,8 @@ type Command struct {
 	Gate    string
 	Verdict Verdict
 	Period  int
+	// Organization is the one for which ToApprove approves the rollout; "" means a gate.
+	Organization fleet.Organization
 }
 
 // only returns an event if the rollout is in one of the phases.

@@ -133,6 +133,19 @@
 // it. If such members keep a domain full, and no other member can be granted, the rollout pauses. A lost member is not
 // limited by its domain, but by the rate.
 //
+// # Organizations
+//
+// World.Limits are limits of organizations for all rollouts together. A target has the limits of each organization that
+// contains its own, so an organization below can only add limits.
+//
+//   - MaxUnavailable counts the targets that are being applied or returned, failed or are silent, and targets that
+//     catch up. A target is granted a change only while each of its organizations has a place. A lost member takes no
+//     place, and returns have no limit. If failed or silent targets have all places, the rollout pauses.
+//   - A member is granted its rollout after enough users approved the rollout for each of its organizations. A user
+//     counts once on a path. A member that waits for it keeps no wave open, and members of later waves take its place.
+//     The rollout is not complete before: its content would be stable. There is no time limit.
+//   - The limits of the present world count, also for rollouts that began before. The approvals are in the log.
+//
 // # Breach
 //
 // As soon as more members failed or are silent than the strategy tolerates, there are no further grants. The

@@ -1,5 +1,7 @@
 package rollout
 
+import "fettle.dev/fettle/internal/fleet"
+
 // Change is one part of an assignment with its new content.
 type Change struct {
 	Part   string `json:"part"`   // "top", "modules/web", "labels", …
@@ -79,6 +81,8 @@ type Event struct {
 	Part    string      `json:"part,omitempty"`
 	Defined *Definition `json:"defined,omitempty"`
 	New     bool        `json:"new,omitempty"` // see CatchUp.New
+	// Organization is the one for which a user approves the whole rollout; "" means a gate.
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // Plan is the description of a rollout. It is immutable.

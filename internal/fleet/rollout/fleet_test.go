@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	fleets "fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/rollout"
 )
 
@@ -40,6 +41,8 @@ type host struct {
 	badWith     string            // it fails with this part
 	shown       map[string]string // its parts when the log was lost
 	lacking     map[string]lack
+	// organization is the path of its organization.
+	organization fleets.Organization
 }
 
 // fleet pretends targets, a repository and a hub. It judges each decision by what happens to its hosts.
@@ -60,6 +63,7 @@ type fleet struct {
 	author   [2]string // of new changes: as git shows it, and the user of the hub
 	groups   groups
 	selects  *selection // nil: the lane of a host is its branch
+	limits   []fleets.Limits
 	openFor  func(rollout.ID, int64, int64, int64) int64
 
 	s   *rollout.State
@@ -103,7 +107,7 @@ func (f *fleet) wants(h *host) (out []rollout.Change) {
 
 func (f *fleet) world() rollout.World {
 	w := rollout.World{Targets: map[rollout.ID]rollout.Target{}, Resync: f.resync, Up: f.up, Jump: f.jumped,
-		OpenFor:  f.openFor,
+		OpenFor: f.openFor, Limits: f.limits,
 		Has:      func(id rollout.ID, part string) string { return f.hosts[id].parts[part] },
 		Strategy: f.strategies, Declares: f.declares,
 		Cause:  func(string, []rollout.Change) string { return "a test" },
@@ -132,7 +136,8 @@ func (f *fleet) target(h *host) rollout.Target {
 		}
 	}
 	missing := missing(h, wants)
-	return rollout.Target{Lane: lane, Chosen: chosen, Wants: wants, Missing: missing, Ordered: f.asks(h, missing),
+	return rollout.Target{Organization: h.organization, Lane: lane, Chosen: chosen, Wants: wants, Missing: missing,
+		Ordered: f.asks(h, missing),
 		Foreign: h.foreign(), Health: h.health, Since: h.since, Online: h.online, Contact: h.contact,
 		Hold: h.hold, Closed: h.closed, New: h.fresh,
 		Waits: f.waits(h), WaitsFor: map[string][]string{"web": {"db"}}, Requires: f.requires(h, wants),

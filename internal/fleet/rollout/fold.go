@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Fold applies an event of the log. An event about an unknown rollout has no effect.
 func (s *State) Fold(e Event) {
@@ -139,6 +143,10 @@ func (r *Rollout) fold(e Event) {
 	case Unwanted, Wanted:
 		r.Unwanted = e.Kind == Unwanted
 	case Approved, Expired, Rejected, Measured:
+		if e.Organization != "" {
+			r.consent(e)
+			return
+		}
 		r.verdict(e)
 	case Breached:
 		r.Why, r.Stopped = e.Why, e.At
@@ -230,4 +238,12 @@ func (r *Rollout) record(e Event) {
 	if last.Granted != now.Granted || last.Ready != now.Ready || last.Failed != now.Failed || e.Kind == Ended {
 		c.add(now)
 	}
+}
+
+// consent notes the approval of a user for an organization.
+func (r *Rollout) consent(e Event) {
+	if r.Consents == nil {
+		r.Consents = map[fleet.Organization][]Approval{}
+	}
+	r.Consents[e.Organization] = append(r.Consents[e.Organization], Approval{e.By, e.At})
 }

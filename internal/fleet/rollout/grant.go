@@ -8,15 +8,16 @@ func (t *turn) grant(r *Rollout) {
 		return
 	}
 	t.substitute(r)
-	free, limits := r.free(), t.limits(r)
+	free, limits, within := r.free(), t.limits(r), organizationsOf(t)
 	for _, id := range t.ids(r) {
 		// A member that failed already is lost: no limit keeps the change from it, which may be its correction.
 		lost := t.w.Targets[id].Health == Broken
 		if m := r.Members[id]; m.State == MemberPending && m.Wave <= r.Wave && (lost || free > 0) &&
-			limits.allow(t, id, lost) && t.grantable(r, id) {
+			limits.allow(t, id, lost) && (lost || within.full(t, id) == "") && t.grantable(r, id) {
 			t.add(r, Event{Kind: Granted, Target: id, Before: t.before(r, id), Lost: lost})
 			limits.count(t, id, lost)
 			if !lost {
+				within.count(t, id, true)
 				free--
 			}
 		}

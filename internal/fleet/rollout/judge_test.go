@@ -12,6 +12,7 @@ import (
 // judge checks new events against the hosts, without the state of the rollouts.
 func (f *fleet) judge(log []rollout.Event) {
 	for i, e := range log {
+		f.organized(slices.Concat(f.log, log[:i]), e)
 		switch e.Kind {
 		case rollout.CatchesUp:
 			f.admitted(slices.Concat(f.log, log[:i]), e)

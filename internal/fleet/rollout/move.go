@@ -123,12 +123,16 @@ func (t *turn) admit(lane string, waiting []ID) {
 	var free []ID
 	incomplete := t.s.incomplete(lane)
 	begin := map[bool][]ID{}
+	within := organizationsOf(t)
 	for _, id := range waiting {
 		target := t.w.Targets[id]
 		switch {
 		case t.repairs(target, id, incomplete):
 			free = append(free, id)
-		case places[target.New] > 0 && rate > 0:
+		case places[target.New] > 0 && rate > 0 && (target.New || within.full(t, id) == ""):
+			if !target.New {
+				within.count(t, id, true)
+			}
 			begin[target.New] = append(begin[target.New], id)
 			places[target.New]--
 			rate--

@@ -30,6 +30,9 @@ func (s *State) Order(c Command, now int64) ([]Event, error) {
 }
 
 func (s *State) order(r *Rollout, c Command) (Event, error) {
+	if c.Organization != "" {
+		return r.orderConsent(c)
+	}
 	if c.Action.OfGate() {
 		return r.orderGate(c)
 	}
@@ -81,4 +84,22 @@ func member(r *Rollout, id ID, e Event, states ...MemberState) (Event, error) {
 // target may have returned meanwhile, and the rollout may have ended.
 func (s *State) skips(r *Rollout, id ID) bool {
 	return slices.Contains(slices.Collect(maps.Values(s.skipped[id])), r.ID)
+}
+
+// orderConsent returns the event of the approval of a rollout for an organization. A user counts once on each path of
+// organizations, so different users give the approvals of a path.
+func (r *Rollout) orderConsent(c Command) (e Event, err error) {
+	if _, err := only(r, e, Active, OnHold); err != nil {
+		return e, err
+	}
+	if c.By == "" || c.Action != ToApprove {
+		return e, fmt.Errorf("users approve a rollout for an organization")
+	}
+	for path, all := range r.Consents {
+		if (path.Contains(c.Organization) || c.Organization.Contains(path)) &&
+			slices.ContainsFunc(all, func(a Approval) bool { return a.By == c.By }) {
+			return e, fmt.Errorf("%s has approved it already for %s, and each user counts once", c.By, path)
+		}
+	}
+	return Event{Kind: Approved, Organization: c.Organization}, nil
 }

@@ -24,6 +24,12 @@ func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFleet(t, rapid.IntRange(1, 25).Draw(rt, "hosts"), randomStrategy(rt))
 		f.selects = newSelection()
+		if rapid.Bool().Draw(rt, "organizations") {
+			f.limitsOrganizations(rt)
+			for _, id := range sortedHosts(f) {
+				f.hosts[id].organization = rapid.SampledFrom(organizationNames()).Draw(rt, "organization")
+			}
+		}
 		f.author = rapid.SampledFrom([][2]string{{}, {"Ann <a@x.org>", "ann"}}).Draw(rt, "author")
 		f.tell = func(format string, args ...any) { rt.Fatalf(format+"\n%s", append(args, f.text())...) }
 		for n := range rapid.IntRange(1, 60).Draw(rt, "events") {
@@ -56,9 +62,15 @@ func (f *fleet) happens(rt *rapid.T, n int) {
 	ids := sortedHosts(f)
 	id := rapid.SampledFrom(ids).Draw(rt, "host")
 	h := f.hosts[id]
-	switch rapid.IntRange(0, 39).Draw(rt, "event") {
+	switch rapid.IntRange(0, 44).Draw(rt, "event") {
 	case 39:
 		f.restoresSome(rt)
+	case 40, 41, 42:
+		f.approves(rt)
+	case 43:
+		f.limitsOrganizations(rt)
+	case 44:
+		h.organization = rapid.SampledFrom(organizationNames()).Draw(rt, "organization")
 	case 35, 36, 37, 38:
 		f.releases(rt, n)
 	case 29, 30, 31, 32, 33, 34:
@@ -175,6 +187,7 @@ func (f *fleet) calms(rt *rapid.T) {
 			f.yields()
 		}
 		f.consents()
+		f.agree()
 		if f.now > end {
 			rt.Fatalf("no end\n%s\n%s", f.text(), f.open())
 		}

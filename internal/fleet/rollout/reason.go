@@ -35,6 +35,13 @@ func (s *State) obstacles(w World, id ID, t Target, c Change, why string) string
 	if w.awaits && waits() {
 		why += "; the hub waits until most targets have contact"
 	}
+	for _, r := range s.Open() {
+		if m := r.Members[id]; len(w.Limits) > 0 && m != nil && m.State == MemberPending && r.has(c) {
+			if text := w.unapproved(r, id); text != "" {
+				why += "; " + text
+			}
+		}
+	}
 	if t.Hold != "" {
 		why += "; it must not be changed now: " + t.Hold
 	}

@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Rollout is the state of one rollout.
 type Rollout struct {
@@ -21,6 +25,8 @@ type Rollout struct {
 	Period int `json:"period,omitempty"`
 	// Verdicts contains the states of gates by wave and name.
 	Verdicts map[int]map[string]*GateState `json:"verdicts,omitempty"`
+	// Consents are the approvals for organizations.
+	Consents map[fleet.Organization][]Approval `json:"consents,omitempty"`
 	// Course is the numbers of members over time; nil means that they are not known.
 	Course *Course `json:"course,omitempty"`
 
@@ -119,3 +125,24 @@ func (r *Rollout) failed() int { return r.numbers.changed[MemberFailed] }
 
 // moving returns the number of members that the change made unavailable.
 func (r *Rollout) moving() int { return r.numbers.changed[MemberGranted] }
+
+// Waiting is an open rollout with members that do not have the change yet.
+type Waiting struct {
+	ID, Cause string
+	Pending   []ID // sorted
+	Consents  map[fleet.Organization][]Approval
+}
+
+// Waiting describes the rollout. The result does not share memory with it.
+func (r *Rollout) Waiting() Waiting {
+	w := Waiting{ID: r.ID, Cause: r.Plan.Cause, Consents: map[fleet.Organization][]Approval{}}
+	for _, id := range sorted(r.Members) {
+		if r.Members[id].State == MemberPending {
+			w.Pending = append(w.Pending, id)
+		}
+	}
+	for path, all := range r.Consents {
+		w.Consents[path] = slices.Clone(all)
+	}
+	return w
+}

@@ -1,5 +1,12 @@
 package rollout
 
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
 // limits are the limits of grants in addition to the limit of the wave.
 type limits struct {
 	spread *Spread
@@ -60,13 +67,18 @@ func (t *turn) stuck(r *Rollout) string {
 	if r.free() <= 0 {
 		return "as many members as may be unavailable failed or are silent"
 	}
-	l, why := t.limits(r), ""
+	l, within, why := t.limits(r), organizationsOf(t), ""
 	for _, id := range t.ids(r) {
 		if m := r.Members[id]; m.State != MemberPending || m.Wave > r.Wave || !t.changeableIn(r, id) {
 			continue
 		}
-		if !l.full(t, id) || t.w.Targets[id].Health == Broken {
+		full := within.full(t, id)
+		if t.w.Targets[id].Health == Broken || !l.full(t, id) && within.blocks(full) == "" {
 			return ""
+		}
+		if !l.full(t, id) {
+			why = within.blocks(full)
+			continue
 		}
 		group := "with " + l.spread.Label + "=" + l.domain(t, id)
 		if l.domain(t, id) == "" {
@@ -75,4 +87,100 @@ func (t *turn) stuck(r *Rollout) string {
 		why = "as many members " + group + " as may be unavailable failed or are silent"
 	}
 	return why
+}
+
+// organizations are the limits of organizations for targets that are unavailable because of changes, of all rollouts
+// together.
+type organizations struct {
+	most map[fleet.Organization]int
+	busy map[fleet.Organization]map[ID]bool // unavailable targets
+	// applying are the organizations with a target that is being changed now.
+	applying map[fleet.Organization]bool
+}
+
+// organizationsOf counts the targets of organizations with a limit that are unavailable now.
+func organizationsOf(t *turn) organizations {
+	out := organizations{map[fleet.Organization]int{}, map[fleet.Organization]map[ID]bool{},
+		map[fleet.Organization]bool{}}
+	for _, l := range t.w.Limits {
+		if l.MaxUnavailable != (Amount{}) {
+			out.most[l.Organization] = limit(l.MaxUnavailable, sizes(t)[l.Organization])
+			out.busy[l.Organization] = map[ID]bool{}
+		}
+	}
+	if len(out.most) == 0 {
+		return out
+	}
+	for _, r := range t.s.Open() {
+		for id, m := range r.Members {
+			gone := (m.State == MemberFailed || m.State == MemberSilent) && !m.forgiven
+			returns := r.Phase == RollingBack && m.touched() && m.State != MemberReturned
+			if returns || !m.Lost && (m.State == MemberGranted || gone) {
+				out.count(t, id, returns || m.State == MemberGranted)
+			}
+		}
+	}
+	for id, c := range t.s.catching {
+		if !c.Free && !c.New {
+			out.count(t, id, true)
+		}
+	}
+	return out
+}
+
+// sizes returns the numbers of targets of organizations.
+func sizes(t *turn) map[fleet.Organization]int {
+	if t.within == nil {
+		t.within = map[fleet.Organization]int{}
+		for _, target := range t.w.Targets {
+			for _, path := range target.Organization.Path() {
+				t.within[path]++
+			}
+		}
+	}
+	return t.within
+}
+
+// count notes that a target is unavailable. applying means that it is being changed now.
+func (o organizations) count(t *turn, id ID, applying bool) {
+	target, ok := t.w.Targets[id]
+	for path := range o.most {
+		if ok && path.Contains(target.Organization) {
+			o.busy[path][id] = true
+			o.applying[path] = o.applying[path] || applying
+		}
+	}
+}
+
+// full returns the organization because of whose limit a target must not become unavailable now, or "".
+func (o organizations) full(t *turn, id ID) fleet.Organization {
+	for _, path := range t.w.Targets[id].Organization.Path() {
+		if most, limited := o.most[path]; limited && !o.busy[path][id] && len(o.busy[path]) >= most {
+			return path
+		}
+	}
+	return ""
+}
+
+// blocks returns the reason why no target of an organization can become unavailable any more, or "": nothing is being
+// applied there, and failed or silent targets are in the way.
+func (o organizations) blocks(path fleet.Organization) string {
+	if path == "" || o.applying[path] {
+		return ""
+	}
+	return fmt.Sprintf("as many targets of the organization %s as may be unavailable failed or are silent", path)
+}
+
+// awaitsApproval reports whether a member without the change waits for the approval of its organization. Such a
+// rollout does not end: afterwards its content would be stable, which needs no approval.
+func awaitsApproval(t *turn, r *Rollout, wave int) bool {
+	if !slices.ContainsFunc(t.w.Limits, func(l fleet.Limits) bool { return l.Approvals > 0 }) {
+		return false
+	}
+	for id, m := range r.Members {
+		if m.State == MemberPending && (wave == allWaves || m.Wave == wave) && t.w.unapproved(r, id) != "" {
+			return true
+		}
+	}
+	return false
 }

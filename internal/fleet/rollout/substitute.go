@@ -39,5 +39,6 @@ func (t *turn) changeable(id ID) bool {
 // changeableIn reports whether a member can get the changes of its rollout now.
 func (t *turn) changeableIn(r *Rollout, id ID) bool {
 	target := t.w.Targets[id]
-	return t.changeable(id) && target.waitsIn(r) == "" && requiring{t.s, id, target}.in(r) == ""
+	return t.changeable(id) && target.waitsIn(r) == "" && requiring{t.s, id, target}.in(r) == "" &&
+		t.w.unapproved(r, id) == ""
 }

@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // turn is the state of one Decide.
 type turn struct {
@@ -9,10 +13,11 @@ type turn struct {
 	now int64
 	log []Event
 
-	targets []ID            // of the world, sorted
-	wanting map[Change][]ID // targets that want a change, sorted
-	members map[string][]ID // of rollouts, sorted
-	missing []ID            // targets with Target.Missing or Target.Foreign, sorted
+	targets []ID                       // of the world, sorted
+	wanting map[Change][]ID            // targets that want a change, sorted
+	members map[string][]ID            // of rollouts, sorted
+	within  map[fleet.Organization]int // see sizes
+	missing []ID                       // targets with Target.Missing or Target.Foreign, sorted
 }
 
 func newTurn(s *State, w World, now int64) *turn {

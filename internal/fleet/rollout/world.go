@@ -1,6 +1,11 @@
 package rollout
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Health is the state of the newest assignment on its target. A report about another assignment does not
 // count.
@@ -19,6 +24,8 @@ const (
 // Target is the knowledge of the hub about one active target.
 type Target struct {
 	Lane string // State.Lane; Decide changes it when the target moves
+	// Organization is the organization of the target. Only World.Limits use it.
+	Organization fleet.Organization
 	// Chosen is the lane that the desired content selects. "" means that the target keeps its lane.
 	Chosen string
 	// Wants are the parts of the desired assignment that its newest assignment has not, sorted.
@@ -86,6 +93,8 @@ type World struct {
 	// OpenFor returns the time in seconds from one time to another in which the windows of a target are open. It need
 	// not be more than enough. nil means that there are no windows.
 	OpenFor func(id ID, from, to, enough int64) int64
+	// Limits are the limits of organizations.
+	Limits []fleet.Limits
 	// Eager means that a rollout begins although none of its targets can be changed, which is for previews.
 	Eager bool
 	// Cause describes the reason of changes in a lane for users: "commit abc123 by jane".
@@ -130,4 +139,34 @@ func (w World) awaitsContents() bool {
 		}
 	}
 	return false
+}
+
+// unapproved returns the reason why a target must not get the changes of a rollout yet, or "": users must approve the
+// rollout for its organization, and for each organization above it.
+func (w World) unapproved(r *Rollout, id ID) string {
+	target := w.Targets[id]
+	for _, l := range w.Limits {
+		if n := len(r.Consents[l.Organization]); n < l.Approvals && l.Organization.Contains(target.Organization) {
+			return fmt.Sprintf("the rollout %s waits for the approval of %d of %d users for the organization %s", r.ID,
+				l.Approvals-n, l.Approvals, l.Organization)
+		}
+	}
+	return ""
+}
+
+// Awaits returns the organizations whose approvals a rollout lacks, because members wait for them, sorted.
+func (w World) Awaits(r *Rollout) (out []fleet.Organization) {
+	for _, l := range w.Limits {
+		if len(r.Consents[l.Organization]) >= l.Approvals {
+			continue
+		}
+		for id, m := range r.Members {
+			if m.State == MemberPending && l.Organization.Contains(w.Targets[id].Organization) {
+				out = append(out, l.Organization)
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -8,10 +8,12 @@ import (
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
-// Coordination contains the barriers and signals that a repository declares, in the order of declaration.
+// Coordination contains the barriers, signals and organizations that a repository declares, in the order of
+// declaration.
 type Coordination struct {
-	Barriers []Barrier
-	Signals  []Signal
+	Barriers      []Barrier
+	Signals       []Signal
+	Organizations []source.Organization
 }
 
 // Barrier is a point at which targets wait until enough members have arrived.
@@ -30,7 +32,8 @@ type Signal struct {
 	Keep    int64    // seconds
 }
 
-// Waits returns the barriers and signals of a repository. They are empty if a label of a target has an error.
+// Waits returns the barriers, signals and organizations of a repository. They are empty if a label of a target has an
+// error.
 func Waits(p *source.Program) (out Coordination, ds diag.List) {
 	r := &syntax.Reports{}
 	all := indexTargets(p, r)
@@ -55,6 +58,11 @@ func Waits(p *source.Program) (out Coordination, ds diag.List) {
 		}
 		out.Signals = append(out.Signals, x)
 	}
+	for _, o := range p.Organizations {
+		own := *o
+		own.Range = diag.Range{}
+		out.Organizations = append(out.Organizations, own)
+	}
 	if r.List.HasErrors() {
 		out = Coordination{}
 	}
@@ -77,6 +85,16 @@ func (c Coordination) Valid() error {
 			return fmt.Errorf("the signal %.80q is not valid", s.Name)
 		}
 		signals[s.Name] = true
+	}
+	organizations := map[string]bool{}
+	for _, o := range c.Organizations {
+		if err := o.Valid(); err != nil || organizations[o.Name] {
+			return fmt.Errorf("the organization %.80q is not valid: %w", o.Name, err)
+		}
+		organizations[o.Name] = true
+	}
+	if len(organizations) > source.MaxOrganizations {
+		return fmt.Errorf("%d organizations are too many", len(organizations))
 	}
 	if len(barriers) > source.MaxBarriers || len(signals) > source.MaxSignals {
 		return fmt.Errorf("%d barriers and %d signals are too many", len(barriers), len(signals))

@@ -82,13 +82,26 @@ func compareAttrs() []kind.Attr {
 		kind.Attr{Name: "count", Type: cty.Number, Doc: "number of good comparisons that are necessary; default: 1"})
 }
 
-// waitBlocks are the blocks of barriers and signals.
+// waitBlocks are the blocks of barriers, signals and organizations.
 func waitBlocks() []Block {
 	return []Block{
 		{Name: "barrier", Label: "name", Doc: "A point at which targets wait until enough members have arrived.",
 			Attrs: barrierAttrs(), oneOf: []string{"labels", "targets"}},
 		{Name: "signal", Label: "name", Doc: "A named message of a user or a target, for which states wait.",
 			Attrs: signalAttrs()},
+		{Name: "organization", Label: "path", Doc: "Limits for changes of the targets of an organization.",
+			Attrs: organizationAttrs()},
+	}
+}
+
+func organizationAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "freeze", Type: cty.String, Doc: "reason of a freeze: the agents of the targets change nothing"},
+		{Name: "max_unavailable", Type: cty.DynamicPseudoType,
+			Doc: "how many targets rollouts may make unavailable at the same time: a number or a percentage"},
+		{Name: "approvals", Type: cty.Number,
+			Doc: "number of users who must approve each rollout for the organization, up to 20; default: 0"},
+		docAttr(),
 	}
 }
 

@@ -79,8 +79,8 @@ func (p Part) top() Block {
 		return Block{Inside: []string{"test"}}
 	}
 	return Block{Inside: append(moduleBlocks(), "action", "barrier", "cluster", "command", "enrolled",
-		"environment", "lock", "lookup", "policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh", "target",
-		"target_group", "universe", "window"), Attrs: topAttrs()}
+		"environment", "lock", "lookup", "organization", "policy", "role", "rollout", "scope", "scope_kind", "signal", "ssh",
+		"target", "target_group", "universe", "window"), Attrs: topAttrs()}
 }
 
 // moduleBlocks returns the blocks, except states, that modules and the top can contain.

@@ -164,14 +164,12 @@ type Lookup struct {
 	Name string
 	// Directory is the directory of the module that declares the lookup, "." for the top.
 	Directory string
-	URL       string   // the URL to query, or
-	Command   []string // the command to run
-	Format    string   // json, yaml or text
-	// MaxAge is the age after which a snapshot should be refreshed; 0: never.
-	MaxAge time.Duration
-	// Timeout is the time limit of the query; 0 is the default.
-	Timeout time.Duration
-	Range   diag.Range
+	URL       string        // the URL to query, or
+	Command   []string      // the command to run
+	Format    string        // json, yaml or text
+	MaxAge    time.Duration // after which a snapshot should be refreshed; 0: never
+	Timeout   time.Duration // time limit of the query; 0 is the default
+	Range     diag.Range
 }
 
 // CachedLookup is a Lookup with its cached value.
@@ -192,8 +190,7 @@ type Level struct {
 	Waits                 *hclsyntax.Attribute // of an enrolled target
 	Uses                  []*ModuleUse
 	Policy, SSH           *hclsyntax.Block
-	// Given are the variables of a dynamic environment, nil for other levels.
-	Given map[string]cty.Value
+	Given                 map[string]cty.Value // the variables of a dynamic environment, nil for other levels
 	// Each is the element of the for_each of the block that made the target, nil without for_each.
 	Each *Element
 	// instances are the modules of blocks with for_each, at their first use.
@@ -217,18 +214,28 @@ type Selector struct {
 
 // Deliveries describe when a hub gives changes and slots to targets. The lists are in the order of declaration.
 type Deliveries struct {
-	Strategies []*Strategy
-	Windows    []*Window
-	Locks      []*Lock
-	Barriers   []*Barrier
-	Signals    []*Signal
-	ScopeKinds []*ScopeKind
-	Scopes     []*Scope
+	Strategies    []*Strategy
+	Windows       []*Window
+	Locks         []*Lock
+	Barriers      []*Barrier
+	Signals       []*Signal
+	Organizations []*Organization // with limits
+	ScopeKinds    []*ScopeKind
+	Scopes        []*Scope
 	// Environments are the environments among the scopes. Dynamic ones are separate, in the order of their names.
 	Environments []*Environment
 	Dynamic      []*Environment
 	scopeBlocks  []*hclsyntax.Block // of scopes and their kinds
 	selecting    environmentIndex
+}
+
+// Organization is an organization block: limits for changes of its targets.
+type Organization struct {
+	Name           string // a path such as acme/search
+	Freeze         string // the reason of a freeze, or ""
+	MaxUnavailable string // of the targets at the same time, as package amount writes it; "": no limit
+	Approvals      int    // the number of users who must approve each rollout
+	Range          diag.Range
 }
 
 // Barrier is a barrier block: targets wait until enough members have arrived.
@@ -251,14 +258,13 @@ type Signal struct {
 
 // Lock is a lock block: an object of the hubs with slots for targets.
 type Lock struct {
-	Name     string
-	Slots    int
-	Lease    int64  // seconds
-	OnExpiry string // keep or free
-	Reboots  bool   // targets need a slot for a reboot
-	Wait     int64  // seconds for which a run waits for a slot; 0 is the default
-	// AlarmAfter is the time in seconds for which a target waits before an alarm is raised; 0: no alarm.
-	AlarmAfter int64
+	Name       string
+	Slots      int
+	Lease      int64  // seconds
+	OnExpiry   string // keep or free
+	Reboots    bool   // targets need a slot for a reboot
+	Wait       int64  // seconds for which a run waits for a slot; 0 is the default
+	AlarmAfter int64  // seconds for which a target waits before an alarm is raised; 0: no alarm
 	Range      diag.Range
 }
 

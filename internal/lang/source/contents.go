@@ -93,6 +93,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		lockBlock{rolloutBlock{parser: ps}}.read(b)
 	case "barrier", "signal":
 		waitBlock{rolloutBlock{parser: ps}}.read(b)
+	case "organization":
+		organizationBlock{rolloutBlock{parser: ps}}.read(b)
 	case "scope_kind", "scope", "cluster", "environment", "universe":
 		ps.prog.scopeBlocks = append(ps.prog.scopeBlocks, b)
 	case "policy":
@@ -195,6 +197,9 @@ func onlyAtTop(block string) (summary, detail string) {
 	case "signal":
 		return "Signal inside a module",
 			"A signal is for targets, so it must be declared at the top of the repository, in fettle.hcl."
+	case "organization":
+		return "Organization inside a module",
+			"An organization is for targets, so it must be declared at the top of the repository, in fettle.hcl."
 	case "scope_kind", "scope", "cluster", "environment", "universe":
 		return "Scope inside a module",
 			"A scope selects targets, so it must be declared at the top of the repository, in fettle.hcl."

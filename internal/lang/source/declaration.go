@@ -36,7 +36,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *Declaration {
 		switch sub.Type {
 		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role",
 			"target_group", "enrolled", "needs", "exported", "policy", "ssh", "rollout", "window", "lock", "barrier",
-			"signal", "scope_kind", "scope", "cluster", "environment", "universe":
+			"signal", "organization", "scope_kind", "scope", "cluster", "environment", "universe":
 			ps.Errorf(syntax.RangeOf(sub.TypeRange), "Unexpected block",
 				"A block can contain only states. Move the %s out of the block.", sub.Type)
 			continue

@@ -195,7 +195,7 @@ func (p *Program) Expansion(f *Directory, x *kind.Expansion) (*Body, diag.List) 
 		switch b.Type {
 		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group",
 			"enrolled", "needs", "exported", "policy", "ssh", "rollout", "window", "lock", "barrier", "signal",
-			"scope_kind", "scope", "cluster", "environment", "universe", "module", "test", "generator":
+			"organization", "scope_kind", "scope", "cluster", "environment", "universe", "module", "test", "generator":
 			ps.Errorf(syntax.RangeOf(b.TypeRange), "Block that cannot be generated",
 				"A generator can make states, blocks of states and locals, and this is a %s. Write it into a file of the module.",
 				b.Type)

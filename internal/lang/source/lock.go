@@ -276,3 +276,89 @@ func ValidWait(name string, targets []string) bool {
 	return lockName().MatchString(name) && len(name) <= maxLockName && len(targets) <= MaxMembers &&
 		slices.IsSorted(targets)
 }
+
+// Limits of organizations.
+const (
+	MaxOrganizations = 200
+	MaxApprovals     = 20
+	maxFreezeReason  = 200 // bytes
+)
+
+// organizationPath is the form of fleet.Organization.
+var organizationPath = sync.OnceValue(func() *regexp.Regexp {
+	const name = `[A-Za-z0-9]([A-Za-z0-9-]{0,62}[A-Za-z0-9])?`
+	return regexp.MustCompile("^" + name + "(/" + name + "){0,7}$")
+})
+
+// organizationBlock reads one organization block. Its values are evaluated before any target is known.
+type organizationBlock struct{ rolloutBlock }
+
+// read adds the organization to the program.
+func (x organizationBlock) read(b *hclsyntax.Block) {
+	name, r, ok := x.label(b)
+	if !ok {
+		return
+	}
+	x.only(b, []string{"freeze", "max_unavailable", "approvals", "description"}, nil)
+	if !x.pathFree(name, r) {
+		return
+	}
+	at := b.Body.Attributes
+	o := &Organization{Name: name, Range: r, Freeze: x.reason(at["freeze"]),
+		MaxUnavailable: x.amount(at["max_unavailable"], "", true),
+		Approvals:      scopeBlock(x).whole(at["approvals"], 0, 0, MaxApprovals)}
+	x.prog.Organizations = append(x.prog.Organizations, o)
+}
+
+// pathFree reports whether the path can be used.
+func (x organizationBlock) pathFree(name string, r diag.Range) bool {
+	i := slices.IndexFunc(x.prog.Organizations, func(o *Organization) bool { return o.Name == name })
+	switch {
+	case !organizationPath().MatchString(name):
+		x.Errorf(r, "Bad name for an organization", "%.80q is not a valid path. Use up to 8 names with / between them, "+
+			"each of up to 64 letters, digits and -.", name)
+	case i >= 0:
+		x.Errorf(r, "Organization declared twice",
+			"The organization %q is already declared at %s. Rename or remove one of the two.", name,
+			x.prog.Organizations[i].Range)
+	case len(x.prog.Organizations) == MaxOrganizations:
+		x.Errorf(r, "Too many organizations",
+			"A repository can declare %d organizations. Organizations without limits need no block.", MaxOrganizations)
+	default:
+		return true
+	}
+	return false
+}
+
+// reason returns the reason of a freeze, "" without the attribute.
+func (x organizationBlock) reason(a *hclsyntax.Attribute) string {
+	if a == nil {
+		return ""
+	}
+	text, ok := x.scalar(a, `a reason such as "audit until Friday"`)
+	if ok && !validReason(text) {
+		x.Errorf(syntax.RangeOf(a.Expr.Range()), "Bad reason",
+			"freeze must be a reason of one line with up to %d bytes. To end the freeze, remove the attribute.", maxFreezeReason)
+	}
+	return text
+}
+
+func validReason(text string) bool {
+	return strings.TrimSpace(text) != "" && len(text) <= maxFreezeReason && !strings.ContainsAny(text, "\r\n")
+}
+
+// Valid reports a value that an organization cannot have.
+func (o Organization) Valid() error {
+	n, err := amount.Parse(o.MaxUnavailable)
+	switch {
+	case !organizationPath().MatchString(o.Name):
+		return fmt.Errorf("has the path %.80q", o.Name)
+	case o.Freeze != "" && !validReason(o.Freeze):
+		return fmt.Errorf("has a freeze with the reason %.80q", o.Freeze)
+	case o.MaxUnavailable != "" && (err != nil || n.Number == 0):
+		return fmt.Errorf("has the limit %.40q", o.MaxUnavailable)
+	case o.Approvals < 0 || o.Approvals > MaxApprovals:
+		return fmt.Errorf("needs %d approvals", o.Approvals)
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -14,6 +15,8 @@ import (
 type TargetFreezes interface {
 	Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error
 	Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error
+	// FrozenOrganization returns the organization with a freeze in force that contains another one, or "".
+	FrozenOrganization(ctx context.Context, of fleet.Organization) fleet.Organization
 }
 
 // FleetFreezes are the freezes of all targets.
@@ -46,9 +49,16 @@ func HandleFreezes(t *Table, b interface {
 			if err != nil {
 				return document.Done{}, err
 			}
-			return t.on(ctx, c, at.Target, said, func(d document.Target) error {
+			var frozen fleet.Organization
+			done, err := t.on(ctx, c, at.Target, said, func(d document.Target) error {
+				frozen = b.FrozenOrganization(ctx, d.Organization)
 				return b.Unfreeze(ctx, c.Principal, d.ID)
 			})
+			if err == nil && frozen != "" {
+				done.Text = fmt.Sprintf("%s has no freeze of its own now, but the freeze of the organization %s remains.",
+					at.Target, frozen)
+			}
+			return done, err
 		})
 	HandlePost(t, route.FreezeAll(),
 		func(ctx context.Context, c Caller, r document.FreezeRequest) (document.Done, error) {

@@ -67,6 +67,7 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 	if c.Waits, ds = conf.Waits(whole); ds.Err() != nil {
 		return ds.Err()
 	}
+	c.Limits = limitsOf(c.Waits.Organizations)
 	declared, ds := conf.Scopes(whole)
 	if ds.Err() != nil {
 		return ds.Err()

@@ -17,6 +17,9 @@ func (c Config) tellAll(tell func(assign.Event)) {
 	c.Records.Freezes.Each(func(key string, f assign.Freeze, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
+	c.Records.Limits.Each(func(key string, l []fleet.Limits, rev uint64) {
+		tell(assign.Event{Rev: rev, Kind: assign.LimitsEvent, Key: key, Limits: &l})
+	})
 	c.Records.Exemptions.Each(func(key string, e assign.Exemption, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.ExemptionEvent, Key: key, Exemption: &e})
 	})

@@ -58,6 +58,7 @@ func (l *Leader) Decide(ctx context.Context, c assign.Compiled,
 	head, commit := in.Refs[in.Branch].Commit, cmp.Or(r.Commit, noCommit)
 	contents := c.Contents(fleet.Revision{Repository: l.Repository.Repository().Name, Commit: commit, Time: r.Time,
 		Subject: r.Subject, Signer: assign.LastSigner(in.Previous)}, in.Targets)
+	contents.Limits = in.DeclaredLimits() // of the present commit
 	in.Refs[in.Branch], in.Revisions[commit] = assign.Ref{Commit: commit}, contents
 	contents.Strategies = in.Strategies()
 	if in.Zones, err = seen.zones(in); err != nil {

@@ -18,9 +18,9 @@ import (
 func (t *term) plan(ctx context.Context, turn *rollouts.Turn,
 	in assign.Input, seen sight) (func([]assign.Desired) assign.Grant, error) {
 	head := in.Revisions[in.Refs[in.Branch].Commit]
-	head.Strategies = in.Strategies()
+	head.Strategies, head.Limits = in.Strategies(), in.DeclaredLimits()
 	t.rollouts.changed, t.rollouts.away = nil, nil
-	if !turn.Needed() && !anyStrategy(head) {
+	if !turn.Needed() && !anyStrategy(head) && !limitsRollouts(head.Limits) {
 		return nil, nil
 	}
 	if t.rollouts.began == 0 {

@@ -104,10 +104,8 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 	t.progress.made(time.Now())
 	t.alarms.offer(out.Alarms)
 	t.computed(out)
-	if head, ok := in.Revisions[in.Refs[in.Branch].Commit]; ok && head.Error == "" {
-		t.DeclareLocks(head.Locks)
-		t.DeclareWaits(head.Waits)
-		t.DeclareScopes(head.Revision, head.Scopes)
+	if err := t.declare(ctx, in); err != nil {
+		return now, err
 	}
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
@@ -118,4 +116,16 @@ func (t *term) step(ctx context.Context) (next time.Time, err error) {
 		next = now.Add(rolloutInterval)
 	}
 	return next, nil
+}
+
+// declare passes the objects that the head declares to their parts of the hub.
+func (t *term) declare(ctx context.Context, in assign.Input) error {
+	head, ok := in.Revisions[in.Refs[in.Branch].Commit]
+	if !ok || head.Error != "" {
+		return nil
+	}
+	t.DeclareLocks(head.Locks)
+	t.DeclareWaits(head.Waits)
+	t.DeclareScopes(head.Revision, head.Scopes)
+	return t.keepLimits(ctx, head.Limits)
 }

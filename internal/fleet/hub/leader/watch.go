@@ -46,6 +46,9 @@ func (l *Leader) Watch() {
 	r.Freezes.Changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
+	r.Limits.Changed = func(key string, all []fleet.Limits, rev uint64, gone bool) {
+		l.tell(assign.Event{Rev: rev, Kind: assign.LimitsEvent, Key: key, Limits: unless(gone, &all)})
+	}
 	r.Exemptions.Changed = func(key string, e assign.Exemption, rev uint64, gone bool) {
 		l.tell(assign.Event{Rev: rev, Kind: assign.ExemptionEvent, Key: key, Exemption: unless(gone, &e)})
 	}

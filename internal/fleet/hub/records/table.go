@@ -69,6 +69,8 @@ type Orders struct {
 	Replacements *Mirror[assign.Replacement] // by RefKey of the part
 	Exemptions   *Mirror[assign.Exemption]   // by ID
 	Environments *Mirror[assign.Environment] // by name
+	// Limits contains the limits of organizations that the repository declares: one entry, assign.LimitsKey.
+	Limits *Mirror[[]fleet.Limits]
 }
 
 // Agreed are the mirrors of values that hubs change one after another.
@@ -131,6 +133,7 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Repositories, "repository/", nil, nil),
 			mirror(&t.Refs, "ref/", nil, nil),
 			mirror(&t.Freezes, "freeze/", nil, nil),
+			mirror(&t.Limits, "limits/", nil, nil),
 			mirror(&t.Replacements, "replacement/", nil, nil),
 			mirror(&t.Exemptions, "exemption/", nil, nil),
 			mirror(&t.Environments, "environment/", nil, nil),

@@ -21,6 +21,12 @@ func (t *Turn) Alarms() (out []assign.Alarm) {
 			out = append(out, assign.Alarm{Kind: assign.RolloutWaits,
 				Text: fmt.Sprintf("The rollout %[1]s waits for approval (%[2]s): %[3]s. See fettle rollout show %[1]s, then run "+
 					"fettle rollout approve %[1]s, or reject it.", r.ID, strings.Join(r.Unapproved(), ", "), r.Plan.Cause)})
+		case r.Phase == rollout.Active && len(t.world.Awaits(r)) > 0:
+			path := t.world.Awaits(r)[0]
+			out = append(out, assign.Alarm{Kind: assign.RolloutWaits,
+				Text: fmt.Sprintf("The rollout %[1]s waits for approvals for the organization %[2]s: %[3]s. See fettle "+
+					"organization show %[2]s, then run fettle organization approve %[2]s %[1]s, or skip the targets.",
+					r.ID, path, r.Plan.Cause)})
 		case t.log.state.Holds(r):
 			held := t.heldBecause(r)
 			out = append(out, assign.Alarm{Kind: assign.RolloutHeld, Count: len(ids), Held: &held,

@@ -52,6 +52,9 @@ func describe(e rollout.Event) string {
 
 // describeGate describes an event of a gate.
 func describeGate(e rollout.Event) (text string) {
+	if e.Organization != "" {
+		return fmt.Sprintf("got an approval for the organization %s", e.Organization)
+	}
 	switch e.Kind {
 	case rollout.Approved:
 		text = fmt.Sprintf("got an approval at its gate %s", e.Gate)

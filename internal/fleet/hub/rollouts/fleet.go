@@ -40,14 +40,20 @@ func (f Fleet) chosen(d assign.Desired) string {
 	if d.Want == nil || d.Strategy == "" {
 		return ""
 	}
-	return rollout.LaneName(f.Branch, d.Strategy)
+	name := d.Strategy
+	if name == rollout.AtOnce().Name && slices.ContainsFunc(fleet.Upstream(f.Head.Limits, d.Target.Organization),
+		fleet.Limits.OfRollouts) {
+		name = rollout.Careful().Name // at once, no limit could be kept
+	}
+	return rollout.LaneName(f.Branch, name)
 }
 
 // target describes one target for decisions.
 func (f Fleet) target(d assign.Desired, s *rollout.State) rollout.Target {
 	seen, chosen := f.Targets[d.Target.ID], f.chosen(d)
-	t := rollout.Target{Lane: s.Lane(d.Target.ID, chosen), Chosen: chosen, Online: seen.Connected,
-		Contact: seen.Contact / 1e9, Hold: d.Kept, Closed: d.Closed, New: d.Was == nil || d.Was.Withdrawn != ""}
+	t := rollout.Target{Organization: d.Target.Organization, Lane: s.Lane(d.Target.ID, chosen), Chosen: chosen,
+		Online: seen.Connected, Contact: seen.Contact / 1e9, Hold: d.Kept, Closed: d.Closed,
+		New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
 		t.Wants, t.Labels = f.Observed.differences.wants(d.Was, *d.Want), d.Want.Labels
 		t.Missing = f.Observed.differences.missing(d.Was, *d.Want)

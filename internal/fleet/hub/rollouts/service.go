@@ -66,6 +66,17 @@ func (s Service) Rollout(_ context.Context, id string) (d document.RolloutDetail
 	return d, nil
 }
 
+// Waiting returns the open rollouts, oldest first, with the members that do not have the change yet.
+func (s Service) Waiting() (out []rollout.Waiting) {
+	s.Log.each(func(r *rollout.Rollout, _ bool) {
+		if !r.Phase.Final() {
+			out = append(out, r.Waiting())
+		}
+	})
+	slices.Reverse(out)
+	return out
+}
+
 func (s Service) heldContent() []fleet.HeldContent {
 	if s.Held == nil {
 		return nil

@@ -21,7 +21,8 @@ type world struct {
 
 func (f Fleet) world(all []assign.Desired, s *rollout.State) world {
 	w := world{World: rollout.World{Targets: make(map[fleet.TargetID]rollout.Target, len(all)),
-		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Jump: f.Jump, Eager: f.Eager}}
+		Order: make([]fleet.TargetID, 0, len(all)), Up: f.Up, Jump: f.Jump, Eager: f.Eager,
+		Limits: f.Head.Limits}}
 	depends := f.dependences(all)
 	w.requires = f.requirements()
 	online, known := 0, 0

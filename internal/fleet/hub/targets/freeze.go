@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// A target can have its own freeze, and the fleet can have one. The two records are independent. A
-// target is frozen as long as one of them is in force.
+// A target can have its own freeze, and so can organizations and the fleet. The records are independent. A target is
+// frozen as long as one of them is in force.
 
 // Freeze refuses changes of a target. A second freeze replaces the first.
 func (g *Registry) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
@@ -35,6 +35,52 @@ func (g *Registry) FreezeAll(ctx context.Context, by access.Principal, r documen
 // UnfreezeAll removes the freeze of the fleet. Freezes of single targets remain.
 func (g *Registry) UnfreezeAll(ctx context.Context, by access.Principal) error {
 	return g.Events.Did(ctx, by, fleet.TargetUnfrozen, "", "", "all targets", g.Records.Freezes.Remove(ctx, assign.AllKey))
+}
+
+// FreezeOrganization refuses changes of the targets of an organization and of the organizations below it, also of
+// targets that join later. A second freeze replaces the first.
+func (g *Registry) FreezeOrganization(ctx context.Context, by access.Principal, of fleet.Organization,
+	r document.FreezeRequest) error {
+	key := assign.OrganizationKey(of)
+	err := g.putFreeze(ctx, by, assign.Freeze{Key: key, Organization: of, Targets: []fleet.TargetID{fleet.TargetID(key)}},
+		r)
+	return g.Events.Did(ctx, by, fleet.TargetFrozen, "", "", organizationText(of)+": "+r.Reason, err)
+}
+
+// UnfreezeOrganization removes the freeze of an organization. Other freezes remain.
+func (g *Registry) UnfreezeOrganization(ctx context.Context, by access.Principal, of fleet.Organization) error {
+	return g.Events.Did(ctx, by, fleet.TargetUnfrozen, "", "", organizationText(of),
+		g.Records.Freezes.Remove(ctx, assign.OrganizationKey(of)))
+}
+
+func organizationText(of fleet.Organization) string { return "the organization " + string(of) }
+
+// OrganizationFreezes returns the freezes of organizations that are in force, by organization.
+func (g *Registry) OrganizationFreezes(context.Context) map[fleet.Organization]document.FleetFreeze {
+	out := map[fleet.Organization]document.FleetFreeze{}
+	for _, f := range g.Records.Freezes.Values() {
+		if f.Organization != "" && f.InForce(g.Now().Unix()) {
+			out[f.Organization] = document.FleetFreeze{At: f.At, Until: f.Until * int64(time.Second), By: f.By, Reason: f.Reason}
+		}
+	}
+	return out
+}
+
+// FrozenOrganization returns the organization with a freeze in force that contains another one, or "". Users and the
+// repository order freezes.
+func (g *Registry) FrozenOrganization(ctx context.Context, of fleet.Organization) fleet.Organization {
+	ordered := g.OrganizationFreezes(ctx)
+	declared, _, _ := g.Records.Limits.Get(assign.LimitsKey)
+	for _, path := range of.Path() {
+		_, frozen := ordered[path]
+		for _, l := range declared {
+			frozen = frozen || l.Organization == path && l.Freeze != ""
+		}
+		if frozen {
+			return path
+		}
+	}
+	return ""
 }
 
 // FrozenAll returns the freeze of the fleet, or nil if it does not exist or has expired.

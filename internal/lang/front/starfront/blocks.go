@@ -91,7 +91,7 @@ func reference(kind, label string) starlark.Value {
 		kind = "var"
 	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test", "rollout",
 		"wave", "after", "approval", "compare", "metric", "webhook", "window", "lock", "barrier",
-		"signal", "scope_kind", "scope", "cluster", "environment", "universe":
+		"signal", "organization", "scope_kind", "scope", "cluster", "environment", "universe":
 		return starlark.None
 	}
 	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" &&

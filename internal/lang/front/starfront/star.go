@@ -108,7 +108,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part",
 		"block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test",
 		"rollout", "wave", "after", "approval", "compare", "metric", "webhook", "window", "barrier", "signal",
-		"scope_kind", "scope", "cluster", "environment", "universe", "check", "task"} {
+		"organization", "scope_kind", "scope", "cluster", "environment", "universe", "check", "task"} {
 		add(name, r.block)
 	}
 	add("lock", r.lock)

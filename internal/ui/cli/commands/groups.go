@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/cli/locks"
 	"fettle.dev/fettle/internal/ui/cli/once"
+	"fettle.dev/fettle/internal/ui/cli/organization"
 	"fettle.dev/fettle/internal/ui/cli/pages"
 	"fettle.dev/fettle/internal/ui/cli/preview"
 	"fettle.dev/fettle/internal/ui/cli/repository"
@@ -59,6 +60,7 @@ func ofFleet(h *hub.Hub) cli.Group {
 	return cli.Group{ID: "fleet", Short: "Fleet", Title: "Fleet, through a hub:", Commands: list{
 		newHub, fleetcmd.NewLogin, fleetcmd.NewToken, user.New, fleetcmd.NewTarget, fleetcmd.NewExport,
 		fleetcmd.NewEvents, fleetcmd.NewJob, rolloutCommand, pages.New, exemption.New, environment.New,
+		organization.New,
 		fleetcmd.NewFleet, fleetcmd.NewRequest,
 		locks.NewLock, waits.NewBarrier, waits.NewSignal, scopes.NewScope, scopes.NewTask,
 		fleetcmd.NewCert, fleetcmd.NewAlarm, fleetcmd.NewNotify, fleetcmd.NewPermit, fleetcmd.NewAudit,

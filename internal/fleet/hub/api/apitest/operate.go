@@ -87,6 +87,9 @@ func (h *Hub) UnfreezeAll(context.Context, access.Principal) error {
 	return nil
 }
 
+// FrozenOrganization returns "": no organization is frozen.
+func (h *Hub) FrozenOrganization(context.Context, fleet.Organization) fleet.Organization { return "" }
+
 // FrozenAll returns the freeze of the fleet, or nil.
 func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 	h.mu.Lock()
