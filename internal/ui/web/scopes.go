@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
-	"fettle.dev/fettle/internal/ui/web/verdicts"
+	"fettle.dev/fettle/internal/ui/verdicts"
 )
 
 // Limits of the pages about scopes.

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
 	"fettle.dev/fettle/internal/ui/render"
+	"fettle.dev/fettle/internal/ui/verdicts"
 )
 
 // ShowStatus shows the counts of the fleet and the state of the hub, again after each change if watch
@@ -94,31 +95,23 @@ func showFleet(s *cli.Printer, st document.Status, h document.Health, r document
 // shownScopes is the number of scopes that the status of a fleet names.
 const shownScopes = 10
 
-// scopesText returns the number of scopes with each verdict, and the scopes that are not ready.
+// scopesText returns the number of scopes with each verdict, and the tree of the scopes, the worst first.
 func scopesText(all []document.Scope) string {
-	var counts, lines []string
-	for _, v := range []document.Verdict{document.VerdictFailed, document.VerdictUnknown, document.VerdictPending,
-		document.VerdictEmpty, document.VerdictReady} {
-		n := 0
-		for _, x := range all {
-			if x.Verdict != v {
-				continue
-			}
-			if n++; v != document.VerdictReady && v != document.VerdictEmpty {
-				lines = append(lines, x.ID+" "+string(v))
-				if len(x.Reasons) > 0 {
-					lines[len(lines)-1] += ": " + x.Reasons[0].Text
-				}
-			}
-		}
-		if n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+	counts := map[document.Verdict]int{}
+	for _, x := range all {
+		counts[x.Verdict]++
+	}
+	var text []string
+	for _, v := range document.Verdicts() {
+		if n := counts[v]; n > 0 {
+			text = append(text, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	if more := len(lines) - shownScopes; more > 0 {
-		lines = append(lines[:shownScopes], fmt.Sprintf("%d more: fettle scope list", more))
+	lines, omitted := verdicts.Lines(verdicts.Trees(all), shownScopes)
+	if omitted > 0 {
+		lines = append(lines, fmt.Sprintf("%d more: fettle scope list --tree", omitted))
 	}
-	return strings.Join(append([]string{strings.Join(counts, ", ")}, lines...), "\n")
+	return strings.Join(append([]string{strings.Join(text, ", ")}, lines...), "\n")
 }
 
 // alarmsText returns the number of alarms and the first alarm. Without it, users overlook errors in

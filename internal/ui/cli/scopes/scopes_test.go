@@ -32,7 +32,7 @@ func TestScopeList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := func(s *cli.Printer, p document.ScopePage) { showScopes(s, route.ScopeQuery{Sort: "verdict"}, p) }
+	list := func(s *cli.Printer, p document.ScopePage) { showScopes(s, route.ScopeQuery{Sort: "verdict"}, false, p) }
 	compare(t, shown(list, document.ScopePage{Scopes: all, Total: 9, Cursor: "4 rack/r1"}),
 		"SCOPE           VERDICT  SINCE                MEMBERS  REASON",
 		"cluster/search  failed   2026-11-21 03:21:57  2 of 3   the check formed succeeds on 1 of 2 targets, "+
@@ -42,6 +42,10 @@ func TestScopeList(t *testing.T) {
 	compare(t, shown(list, document.ScopePage{}), "The repository declares no scopes. See docs/scopes.md")
 	compare(t, shown(list, document.ScopePage{Kinds: []string{"rack"}}),
 		"No scope is selected. List all scopes: fettle scope list")
+	tree := func(s *cli.Printer, p document.ScopePage) { showScopes(s, route.ScopeQuery{}, true, p) }
+	compare(t, shown(tree, document.ScopePage{Scopes: []document.Scope{
+		{ID: "cluster/a", Verdict: "ready"}, {ID: "room/north", Verdict: "failed", Scopes: []string{"cluster/a"}}}}),
+		"room/north failed", "  cluster/a ready")
 }
 
 // TestScopeShow: an operator sees why a scope has its verdict.
