@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,6 +73,25 @@ func (r Remote) HasRef(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("cannot list the branches of %q: %w", r.source, err)
 	}
 	return out != "", nil
+}
+
+// Branches returns the names of its branches that begin with a prefix, sorted. Other refs, such as the proposals that
+// forges keep below refs/pull, are not branches. Names that no branch can have are left out.
+func (r Remote) Branches(ctx context.Context, prefix string) ([]string, error) {
+	out, err := r.run(ctx, "ls-remote", "--refs", "--", r.source, "refs/heads/"+prefix+"*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the branches of %q: %w", r.source, err)
+	}
+	var all []string
+	for line := range strings.Lines(out) {
+		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		name, isBranch := strings.CutPrefix(ref, "refs/heads/") // git also finds refs that end like the pattern
+		if isBranch && strings.HasPrefix(name, prefix) && checkRev(name) == nil {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
 }
 
 // Fetch makes dir, which must not exist, a bare repository with one commit: the tag, branch or

@@ -29,14 +29,19 @@ type Environment struct {
 	By     string            `json:"by"`
 	Reason string            `json:"reason,omitempty"`
 	At     int64             `json:"at"`    // time of the creation, ns since 1970
-	Until  int64             `json:"until"` // seconds since 1970
+	Until  int64             `json:"until"` // seconds since 1970; 0 means no end, which only environments of rules have
+	// Rule is the name of the rule that created it, or "".
+	Rule string `json:"rule,omitempty"`
+	// Removed means that an operator removed an environment of a rule. The rule does not create it again while its branch
+	// exists.
+	Removed bool `json:"removed,omitempty"`
 }
 
 // ID returns the ID of the environment as a scope.
 func (e Environment) ID() string { return EnvironmentKind + "/" + e.Name }
 
 // InForce reports whether the environment has not ended at a time, in seconds since 1970.
-func (e Environment) InForce(now int64) bool { return now < e.Until }
+func (e Environment) InForce(now int64) bool { return now < e.Until || e.Until == 0 && e.Rule != "" }
 
 // pins returns the pins that the environment gives each of its targets.
 func (e Environment) pins() []fleet.Pin {

@@ -134,6 +134,8 @@ func (w *several) prepared() alone {
 		"POST /v1/environments": document.EnvironmentRequest{Name: "other", Parent: "staging", Branch: "main",
 			Select: []string{"web1"}, For: 1e9},
 		"POST /v1/organizations/{organization}/freeze": document.FreezeRequest{Reason: "fire"},
+		"POST /v1/environment-rules": document.EnvironmentRuleRequest{Name: "review", Branches: "review/*", Parent: "staging",
+			Select: []string{"web1"}, Each: 1, Max: 1},
 		"POST /v1/freeze":                   document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin":     document.PinRequest{Module: "web", Ref: "main"},
 		"POST /v1/jobs":                     document.JobRequest{What: "verify", Select: []string{"web1"}},

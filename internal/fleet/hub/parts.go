@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/contents"
 	"fettle.dev/fettle/internal/fleet/hub/differences"
+	"fettle.dev/fettle/internal/fleet/hub/environments"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
 	"fettle.dev/fettle/internal/fleet/hub/exports"
 	"fettle.dev/fettle/internal/fleet/hub/history"
@@ -177,9 +178,24 @@ func newScopes(c *core) *scopes.Scopes {
 		}})
 }
 
+// newBranches returns the part that creates environments for branches.
+func newBranches(c *core, r *repository.Follower) *environments.Follower {
+	return environments.NewFollower(environments.Follower{Warn: c.warn, Branches: r.Branches, Repository: r.Repository,
+		Service: environments.Service{Now: c.now, Records: &c.records, Events: c.events, HasRef: r.HasRef},
+		Choose: func(ctx context.Context, words []string) (ids []fleet.TargetID, err error) {
+			page, err := c.view.Targets(ctx, view.TargetQuery{Select: words, Now: c.now()})
+			for _, t := range page.Targets {
+				if t.Standing == fleet.Active {
+					ids = append(ids, t.ID)
+				}
+			}
+			return ids, err
+		}})
+}
+
 // newLeader returns the leader. The parts before it must exist.
 func newLeader(c *core, p parts) *leader.Leader {
-	r, l, s, w := p.repository, p.rollouts, p.locks, p.waits
+	r, l, s, w, b := p.repository, p.rollouts, p.locks, p.waits, newBranches(c, p.repository)
 	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		Assignments: c.assignments, Repository: r, Author: r.Author, Content: c.content,
 		Compile:    c.conf.Compile.Targets,
@@ -197,6 +213,7 @@ func newLeader(c *core, p parts) *leader.Leader {
 		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
 		Tasks: []func(context.Context, uint64) error{c.members.Tend,
 			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return b.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return s.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return w.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return p.scopes.Run(ctx) },

@@ -12,7 +12,7 @@ type EnvironmentName struct {
 
 func ofEnvironments() []Row {
 	return []Row{Environments().Row, Environment().Row, CreateEnvironment().Row, ExtendEnvironment().Row,
-		RemoveEnvironment().Row}
+		RemoveEnvironment().Row, EnvironmentRules().Row, FollowBranches().Row, UnfollowBranches().Row}
 }
 
 // Environments lists environments that operators created.
@@ -39,4 +39,25 @@ func ExtendEnvironment() (r Route[EnvironmentName, document.EnvironmentExtension
 func RemoveEnvironment() (r Route[EnvironmentName, document.ReasonRequest, document.Done]) {
 	return r.post(access.Operate, "/v1/environments/{environment}/remove",
 		"Remove an environment; its targets return to the parent")
+}
+
+// EnvironmentRuleName names a rule that creates environments.
+type EnvironmentRuleName struct {
+	Rule string `path:"rule"`
+}
+
+// EnvironmentRules lists rules that create environments.
+func EnvironmentRules() (r Route[None, None, document.EnvironmentRulePage]) {
+	return r.get(access.Read, "/v1/environment-rules", "List rules that create environments for branches")
+}
+
+// FollowBranches stores a rule. It may be repeated.
+func FollowBranches() (r Route[None, document.EnvironmentRuleRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/environment-rules",
+		"Create or replace a rule that creates an environment for each branch that matches a pattern")
+}
+
+// UnfollowBranches removes a rule. It may be repeated.
+func UnfollowBranches() (r Route[EnvironmentRuleName, document.ReasonRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/environment-rules/{rule}/remove", "Remove a rule, and end its environments")
 }

@@ -81,6 +81,7 @@ func FlagsOf() map[string][]string {
 		"target pin":           join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
 		"job run": join(doc, target, readFlags(), []string{"rev", "sign-key"}),
 		"login":   join(doc, []string{"sign-key"}), "environment create": join(doc, target, []string{"var"}),
+		"environment follow": join(doc, target, []string{"var"}),
 
 		"hub run": nil, "ui": join(CompileFlags(), target), "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,

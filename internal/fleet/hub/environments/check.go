@@ -1,6 +1,7 @@
 package environments
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,14 +20,20 @@ func (s Service) checkValues(e assign.Environment) error {
 		why = err.Error()
 	}
 	for _, m := range e.Modules {
-		if content.PartOf(m) != m || m == content.RootBundle {
-			why = fmt.Sprintf("cannot use %.70q as a module: name a directory of modules/", m)
-		}
+		why = cmp.Or(checkModule(m), why)
 	}
 	if why == "" {
 		return nil
 	}
 	return &api.Refusal{Status: api.BadRequest, Why: why, Hint: "See: fettle environment create --help"}
+}
+
+// checkModule returns the reason why a module cannot follow a branch, or "".
+func checkModule(m string) string {
+	if content.PartOf(m) == m && m != content.RootBundle {
+		return ""
+	}
+	return fmt.Sprintf("cannot use %.70q as a module: name a directory of modules/", m)
 }
 
 // check refuses an environment that cannot begin now.

@@ -21,6 +21,9 @@ import (
 func (s Service) HandleRoutes(t *api.Table) {
 	api.HandleGet(t, route.Environments(), s.Environments)
 	api.HandleGetAt(t, route.Environment(), s.Environment)
+	api.HandleGet(t, route.EnvironmentRules(), s.Rules)
+	api.HandlePost(t, route.FollowBranches(), s.FollowBranches)
+	api.Handle(t, route.UnfollowBranches(), s.UnfollowBranches)
 	api.Handle(t, route.ExtendEnvironment(), s.ExtendEnvironment)
 	api.Handle(t, route.RemoveEnvironment(), s.RemoveEnvironment)
 }
@@ -72,11 +75,6 @@ func (s Service) isNewest(ctx context.Context, name string, rev uint64) error {
 	return err
 }
 
-func changed(name string) error {
-	return &api.Refusal{Status: api.Conflict,
-		Why: fmt.Sprintf("another user changed the environment %s at the same time", name), Hint: "Try again"}
-}
-
 // same reports whether two environments have equal values. Their times, reasons and selections can differ.
 func same(a, b assign.Environment) bool {
 	return a.Parent == b.Parent && a.Branch == b.Branch && a.Domain == b.Domain && maps.Equal(a.Vars, b.Vars) &&
@@ -86,7 +84,7 @@ func same(a, b assign.Environment) bool {
 // tidy removes environments that ended long ago, except one.
 func (s Service) tidy(ctx context.Context, except string) error {
 	for _, e := range s.Records.Environments.Values() {
-		if e.Name != except && s.Now().Unix()-e.Until > int64(keptFor/time.Second) {
+		if e.Name != except && e.Until != 0 && !e.Removed && s.Now().Unix()-e.Until > int64(keptFor/time.Second) {
 			if err := s.Records.Environments.Remove(ctx, e.Name); err != nil {
 				return err
 			}
@@ -108,6 +106,10 @@ func (s Service) ExtendEnvironment(ctx context.Context, by api.Caller, at route.
 	case !e.InForce(s.Now().Unix()):
 		return document.Done{}, &api.Refusal{Status: api.Conflict, Why: fmt.Sprintf("the environment %s has ended", e.Name),
 			Hint: "Create it again: fettle environment create --help"}
+	case e.Rule != "":
+		return document.Done{}, &api.Refusal{Status: api.Conflict,
+			Why:  fmt.Sprintf("the environment %s of the rule %s ends after its branch is deleted", e.Name, e.Rule),
+			Hint: "See: fettle environment rules"}
 	}
 	e.Until = s.Now().Add(time.Duration(r.For)).Unix()
 	err := s.Records.Environments.Put(ctx, e.Name, e, rev)
@@ -123,7 +125,10 @@ func (s Service) ExtendEnvironment(ctx context.Context, by api.Caller, at route.
 // RemoveEnvironment removes an environment. Without an environment it does nothing.
 func (s Service) RemoveEnvironment(ctx context.Context, by api.Caller, at route.EnvironmentName,
 	r document.ReasonRequest) (document.Done, error) {
-	e, _, exists := s.Records.Environments.Get(at.Environment)
+	e, rev, exists := s.Records.Environments.Get(at.Environment)
+	if exists && e.Rule != "" {
+		return s.removeOfRule(ctx, by, e, rev, r.Reason)
+	}
 	// The record is removed even if this hub does not have it yet: another hub may have stored it a moment ago.
 	if err := s.Records.Environments.Remove(ctx, at.Environment); err != nil || !exists {
 		return api.Done(err, "This hub has no environment %s.", at.Environment)
@@ -134,4 +139,25 @@ func (s Service) RemoveEnvironment(ctx context.Context, by api.Caller, at route.
 	}
 	return api.Done(nil, "The environment %s is removed. Its targets return to %s: %s.", e.Name, e.Parent,
 		strings.Join(s.names(e.Targets), ", "))
+}
+
+// removeOfRule ends an environment of a rule. The rule does not create it again while its branch exists.
+func (s Service) removeOfRule(ctx context.Context, by api.Caller, e assign.Environment, rev uint64,
+	reason string) (document.Done, error) {
+	if e.Removed {
+		return api.Done(nil, "The environment %s is removed already.", e.Name)
+	}
+	if e.InForce(s.Now().Unix()) {
+		e.Until = s.Now().Unix()
+	}
+	e.Removed = true
+	err := s.Records.Environments.Put(ctx, e.Name, e, rev)
+	if errors.Is(err, fleet.ErrConflict) {
+		return document.Done{}, changed(e.Name)
+	}
+	if err == nil {
+		s.note(ctx, by.Principal, e, "removed", reason)
+	}
+	return api.Done(err, "The environment %s is removed until its branch is deleted and pushed again. Its targets "+
+		"return to %s: %s.", e.Name, e.Parent, strings.Join(s.names(e.Targets), ", "))
 }

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/lang/query"
@@ -27,6 +28,13 @@ const maxEnvironments = 100
 
 // keptFor is how long the list shows an environment after its end.
 const keptFor = 7 * 24 * time.Hour
+
+// Limits of rules.
+const (
+	maxRules   = 20
+	maxWaiting = 50 // branches without an environment that are stored for each rule
+	maxKeep    = 30 * 24 * time.Hour
+)
 
 // Service answers requests of users about environments.
 type Service struct {
@@ -89,6 +97,9 @@ func (s Service) note(ctx context.Context, by access.Principal, e assign.Environ
 }
 
 func until(e assign.Environment) string {
+	if e.Until == 0 {
+		return "its branch is gone"
+	}
 	return time.Unix(e.Until, 0).UTC().Format("2006-01-02 15:04 MST")
 }
 
@@ -107,4 +118,9 @@ func (s Service) names(ids []fleet.TargetID) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+func changed(name string) error {
+	return &api.Refusal{Status: api.Conflict,
+		Why: fmt.Sprintf("another user changed the environment %s at the same time", name), Hint: "Try again"}
 }

@@ -53,8 +53,7 @@ func (s Service) Environment(_ context.Context, at route.EnvironmentName) (docum
 func (s Service) describe(e assign.Environment) document.Environment {
 	d := document.Environment{Name: e.Name, State: document.EnvironmentInForce, Parent: e.Parent, Branch: e.Branch,
 		Modules: e.Modules, Domain: e.Domain, OwnDomain: e.Domain, Vars: e.Vars, Targets: len(e.Targets), Select: e.Select,
-		By:     e.By,
-		Reason: e.Reason, At: e.At, Until: e.Until * int64(time.Second)}
+		By: e.By, Rule: e.Rule, Reason: e.Reason, At: e.At, Until: e.Until * int64(time.Second)}
 	switch {
 	case !e.InForce(s.Now().Unix()):
 		d.State = document.EnvironmentEnded

@@ -66,9 +66,11 @@ type Table struct {
 
 // Orders are the mirrors of decisions of operators that take effect on many targets.
 type Orders struct {
-	Replacements *Mirror[assign.Replacement] // by RefKey of the part
-	Exemptions   *Mirror[assign.Exemption]   // by ID
-	Environments *Mirror[assign.Environment] // by name
+	Replacements     *Mirror[assign.Replacement] // by RefKey of the part
+	Exemptions       *Mirror[assign.Exemption]   // by ID
+	Environments     *Mirror[assign.Environment] // by name
+	EnvironmentRules *Mirror[EnvironmentRule]    // by name
+	FollowedBranches *Mirror[FollowedBranches]   // by name of the rule
 	// Limits contains the limits of organizations that the repository declares: one entry, assign.LimitsKey.
 	Limits *Mirror[[]fleet.Limits]
 }
@@ -137,6 +139,8 @@ func (t *Table) buckets(o Options) []bucket {
 			mirror(&t.Replacements, "replacement/", nil, nil),
 			mirror(&t.Exemptions, "exemption/", nil, nil),
 			mirror(&t.Environments, "environment/", nil, nil),
+			mirror(&t.EnvironmentRules, "follow/", nil, nil),
+			mirror(&t.FollowedBranches, "followed/", nil, nil),
 			mirror(&t.Binaries, "program/", nil, nil),
 			mirror(&t.Approvals, "approval/", nil, nil),
 			mirror(&t.MinimumGenerations, "floor/", nil, nil),

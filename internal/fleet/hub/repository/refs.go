@@ -116,13 +116,27 @@ func (f *Follower) keepRef(ctx context.Context, name string, change func(was rec
 
 // HasRef asks the repository for a branch or tag. It works on each hub.
 func (f *Follower) HasRef(ctx context.Context, name string) (bool, error) {
+	remote, err := f.remote()
+	if err != nil {
+		return false, err
+	}
+	return remote.HasRef(ctx, name)
+}
+
+// Branches asks the repository for the branches that begin with a prefix.
+func (f *Follower) Branches(ctx context.Context, prefix string) ([]string, error) {
+	remote, err := f.remote()
+	if err != nil {
+		return nil, err
+	}
+	return remote.Branches(ctx, prefix)
+}
+
+func (f *Follower) remote() (repo.Remote, error) {
 	r := f.Repository()
 	remote, err := repo.OpenRemote(r.URL)
 	if err == nil {
 		remote, err = remote.With(r.Access())
 	}
-	if err != nil {
-		return false, err
-	}
-	return remote.HasRef(ctx, name)
+	return remote, err
 }

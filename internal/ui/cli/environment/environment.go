@@ -13,7 +13,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
-	"fettle.dev/fettle/internal/ui/cli/hubclient"
 )
 
 // New builds the command environment.
@@ -29,7 +28,8 @@ fettle scope list.`,
 		Args:    cli.Args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newCreate(s), newList(s), newShow(s), newExtend(s), newRemove(s))
+	c.AddCommand(newCreate(s), newList(s), newShow(s), newExtend(s), newRemove(s), newFollow(s), newUnfollow(s),
+		newRules(s))
 	return c
 }
 
@@ -123,16 +123,4 @@ func newRemove(s *cli.Session) *cobra.Command {
 	}
 	cli.ReasonFlag(c, &r.Reason)
 	return c
-}
-
-func send(s *cli.Session, do func(*client.Client) (document.Done, error)) error {
-	hub, err := hubclient.HubOf(s.Printer)
-	if err != nil {
-		return err
-	}
-	d, err := do(hub)
-	if err != nil {
-		return err
-	}
-	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -55,7 +56,7 @@ func showAll(s *cli.Printer, p document.EnvironmentPage) {
 	}
 	rows := [][]string{}
 	for _, e := range p.Environments {
-		rows = append(rows, []string{e.Name, string(e.State), s.Moment(e.Until), render.Escape(e.Parent),
+		rows = append(rows, []string{e.Name, string(e.State), end(s, e), render.Escape(e.Parent),
 			render.Escape(e.Branch), render.Escape(fmt.Sprintf("%d: %s", e.Targets, strings.Join(e.Select, ", "))),
 			render.Escape(e.By), render.Escape(e.Reason)})
 	}
@@ -63,9 +64,17 @@ func showAll(s *cli.Printer, p document.EnvironmentPage) {
 		rows)
 }
 
+// end returns the end of an environment for users.
+func end(s *cli.Printer, e document.Environment) string {
+	if e.Until == 0 {
+		return "its branch is gone"
+	}
+	return s.Moment(e.Until)
+}
+
 func showOne(s *cli.Printer, detail document.EnvironmentDetail) {
 	d := detail.Environment
-	s.Printf("%s: %s until %s, from %s\n", d.Name, d.State, s.Moment(d.Until), render.Escape(d.Parent))
+	s.Printf("%s: %s until %s, from %s\n", d.Name, d.State, end(s, d), render.Escape(d.Parent))
 	s.Printf("Created by %s at %s", render.Escape(d.By), s.Moment(d.At))
 	if d.Reason != "" {
 		s.Printf(": %s", render.Escape(d.Reason))
@@ -75,6 +84,9 @@ func showOne(s *cli.Printer, detail document.EnvironmentDetail) {
 		what = strings.Join(d.Modules, ", ") + " follow"
 	}
 	s.Printf("\n%s %s, which is at %.12s\n", render.Escape(what), render.Escape(d.Branch), d.Commit)
+	if d.Rule != "" {
+		s.Printf("The rule %s created it\n", render.Escape(d.Rule))
+	}
 	if d.Domain != "" {
 		s.Printf("Its public name is %s\n", render.Escape(d.Domain))
 	}
@@ -99,4 +111,16 @@ func showOne(s *cli.Printer, detail document.EnvironmentDetail) {
 		rows = append(rows, []string{render.Escape(m.Name), render.Escape(state)})
 	}
 	s.Style().Table(s.App.Stdout, []string{"TARGET", "STATE"}, rows)
+}
+
+func send(s *cli.Session, do func(*client.Client) (document.Done, error)) error {
+	hub, err := hubclient.HubOf(s.Printer)
+	if err != nil {
+		return err
+	}
+	d, err := do(hub)
+	if err != nil {
+		return err
+	}
+	return hubclient.ShowDocument(s.Printer, d, func() { s.Printf("%s\n", d.Text) })
 }
