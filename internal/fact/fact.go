@@ -57,7 +57,8 @@ func All() []Fact {
 			"The full name of the host in /etc/hosts, or otherwise `hostname`. fettle queries no name server.", false, fqdn},
 		{"guests", cty.Map(cty.String), "The state of each guest of the host by its name: `running` if it is " +
 			"registered with systemd-machined, `stopped` if only its root below /var/lib/machines exists, `missing` if only " +
-			"its settings in /etc/systemd/nspawn exist. At most 256, in the order of their names.", true, guests},
+			"its settings in /etc/systemd/nspawn exist. At most 256, in the order of their names. Null if the user is not " +
+			"allowed to list these directories.", true, guests},
 		{"hostname", cty.String, "The name of the host, up to its first dot.", false, hostname},
 		{"init", cty.String, "`systemd` if systemd is running, otherwise null.", true, initSystem},
 		{"kernel", cty.String, "The release of the running kernel, as `uname -r` prints it.", true, kernel},

@@ -71,8 +71,8 @@ func TestGuestsWithLinks(t *testing.T) {
 	}
 }
 
-// The number of guests is bounded. Directories that cannot be read are an error, not a host without guests. An image
-// has no guests.
+// The number of guests is bounded. Directories that cannot be read are an error, not a host without guests. The fact is
+// null then. An image has no guests.
 func TestBoundsOfGuests(t *testing.T) {
 	files := map[string]string{}
 	for i := range MaxGuests + 5 {
@@ -81,6 +81,9 @@ func TestBoundsOfGuests(t *testing.T) {
 	p, _, err := PlaceOf(fake{root: "/", files: files})
 	if err != nil || len(p.Guests) != MaxGuests || p.More != 5 || p.Guests[0].Name != "g0000" {
 		t.Error(len(p.Guests), p.More, err)
+	}
+	if v, err := guests(newSource(fake{root: "/", files: files, fail: "/var/lib/machines"})); err != nil || !v.IsNull() {
+		t.Error(v, err)
 	}
 	if _, ok, err := PlaceOf(fake{root: "/", files: files, fail: "/var/lib/machines"}); ok || err == nil {
 		t.Error(ok, err)
