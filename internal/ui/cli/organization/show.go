@@ -90,7 +90,8 @@ func limitsText(s *cli.Printer, o document.Organization) string {
 
 func showOne(s *cli.Printer, d document.OrganizationDetail) {
 	o := d.Organization
-	s.Printf("%s: %d targets, %d users\n", render.Escape(string(o.Organization)), o.Targets, o.Users)
+	s.Printf("%s: %s, %s\n", render.Escape(string(o.Organization)), render.Count(o.Targets, "target"),
+		render.Count(o.Users, "user"))
 	limited := false
 	for _, each := range append(d.Upstream, o) {
 		if text := limitsText(s, each); text != "" {
@@ -113,8 +114,8 @@ func showOne(s *cli.Printer, d document.OrganizationDetail) {
 		if len(by) > 0 {
 			text = " (" + strings.Join(by, ", ") + ")"
 		}
-		s.Printf("  The rollout %s waits for %d of %d approvals%s, with %d targets: %s\n", render.Escape(w.Rollout),
-			w.Need-len(by), w.Need, render.Escape(text), w.Targets, render.Escape(w.Cause))
+		s.Printf("  The rollout %s waits for %d of %d approvals%s, with %s: %s\n", render.Escape(w.Rollout),
+			w.Need-len(by), w.Need, render.Escape(text), render.Count(w.Targets, "target"), render.Escape(w.Cause))
 		s.Printf("    fettle organization approve %s %s\n", render.Escape(string(o.Organization)), render.Escape(w.Rollout))
 	}
 }
