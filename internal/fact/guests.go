@@ -165,7 +165,7 @@ func (s *source) registeredID(path string) string {
 
 func guests(s *source) (cty.Value, error) {
 	list, err := s.guests()
-	if errors.Is(err, fs.ErrPermission) { // of a user other than root, who can still use all other facts
+	if errors.Is(err, fs.ErrPermission) { // the user is not root: the other facts are still available
 		return cty.NullVal(cty.Map(cty.String)), nil
 	}
 	m := map[string]cty.Value{}

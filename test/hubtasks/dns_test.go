@@ -1,4 +1,3 @@
-// Package hubtasks lets a hub do tasks with real services: a DNS server whose zone it updates.
 package hubtasks
 
 import (
@@ -40,7 +39,8 @@ const (
 	taskUser, taskUID = "nobody", 65534
 )
 
-// publish publishes the digest of its input in the zone. It also prints its secret, and what it sees of the hub.
+// publish adds the digest of its input to the zone. It also prints its secret, and fails if it can read the keys of the
+// hub or use its socket.
 const publish = `#!/bin/sh
 set -e
 echo "the key is $TSIG_KEY" >&2

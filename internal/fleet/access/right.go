@@ -82,7 +82,7 @@ type Principal struct {
 
 	rights []Right
 	groups []string
-	moves  int // User.Moves; 0 for a user who is not in the store
+	moves  int // User.Moves; 0 without an entry in the store
 }
 
 // NewPrincipal returns a user whom the caller has authenticated by other means than a Gate; how
