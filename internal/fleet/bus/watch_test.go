@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,19 +29,19 @@ func (d delivered) Revision() uint64 { return d.rev }
 type watched struct {
 	t       *testing.T
 	updates chan jetstream.KeyValueEntry
-	leader  uint64 // the newest revision that the leader has now
+	leader  atomic.Uint64 // the newest revision that the leader has now
 	seen    []string
 }
 
 func (w *watched) start(ctx context.Context, known map[string]uint64) {
 	w.updates = make(chan jetstream.KeyValueEntry)
 	x := &watching{known: known, ready: func() { w.seen = append(w.seen, "ready") },
-		newest: func(context.Context) (uint64, error) { return w.leader, nil },
+		newest: func(context.Context) (uint64, error) { return w.leader.Load(), nil },
 		entry: func(e jetstream.KeyValueEntry) (fleet.Entry, bool) {
 			return fleet.Entry{Key: e.Key(), Rev: e.Revision()}, true
 		},
 		each: func(e fleet.Entry) { w.seen = append(w.seen, fmt.Sprintf("%s=%d gone %v", e.Key, e.Rev, e.Gone)) }}
-	go x.follow(ctx, w.updates, w.leader)
+	go x.follow(ctx, w.updates, w.leader.Load())
 }
 
 func (w *watched) deliver(key string, rev uint64) {
@@ -65,7 +66,8 @@ func TestWatchOfALaggingReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		w := &watched{t: t, leader: 7}
+		w := &watched{t: t}
+		w.leader.Store(7)
 		w.start(ctx, map[string]uint64{"old": 5, "removed": 3})
 		w.deliver("", 0)
 		w.want()
@@ -84,12 +86,13 @@ func TestWatchUntilARecordExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		w := &watched{t: t, leader: 9}
+		w := &watched{t: t}
+		w.leader.Store(9)
 		w.start(ctx, map[string]uint64{})
 		w.deliver("a", 4)
 		w.deliver("", 0)
 		w.want("a=4 gone false")
-		w.leader = 4
+		w.leader.Store(4)
 		time.Sleep(2 * rewatchTime) // virtual time
 		synctest.Wait()
 		w.want("a=4 gone false", "ready")
