@@ -43,7 +43,7 @@ deb:
 # Packages with hosts take longer than go test's ten minutes on a small machine. Packages that mostly wait, for hosts or
 # for elections, come first, so that the other packages use the CPUs meanwhile. For the same reason, more packages and
 # tests run at once than there are CPUs. The race detector makes tests three to ten times slower: the packages of
-# concurrent have it always, and each of the others, except those of plain, for every eighth commit.
+# concurrent have it always, and each of the others for every sixteenth commit, but those of plain never.
 concurrent = ./internal/fleet/hub ./internal/fleet/bus/... ./internal/fleet/agent/... ./internal/stream ./internal/executor/ssh/...
 # These packages take longest among the others, so they come next: a long package at the end would run alone.
 slow = ./internal/executor/local ./test/fire ./internal/fleet/content ./internal/repo ./cmd/fettle ./test/histories \
@@ -64,11 +64,9 @@ testflags = -race $(plainflags) -gcflags=modernc.org/sqlite/lib=-race=false -par
 unraced = ^(TestFullDisk|TestSimulatedHistories$$|TestAgentThatReportsWithoutEnd$$)
 
 # The detector makes the tests of these packages four times slower, and they are a fifth of all. So for each commit, one
-# of three thirds of similar duration has the detector, and the others run without it.
+# of six parts of similar duration, by the first letter of the test, has the detector, and the others run without it.
 divided = ./internal/fleet/hub ./internal/fleet/bus
-first = ^Test[A-ER]
-second = ^Test[F-Q]
-third = ^(Test[^A-R]|Example|Fuzz)
+parts = '[A-C]' '[DE]' '[F-H]' '[I-O]' '[P-R]' '[^A-R]'
 
 # These packages run without the race detector: those that test the source, the documents and the examples; those that
 # test the program, not its packages; and pure packages, which start no goroutine. TestPlainPackages checks the list.
@@ -88,17 +86,16 @@ campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut .
 test: export FETTLE_SAMPLE = $(SAMPLE)
 test: setup
 	@echo "The sample of the long tests is $(SAMPLE): make test SAMPLE=$(SAMPLE) repeats it, make campaigns runs all of them."
-	raced=$$(go list $(concurrent)); divided=$$(go list $(divided)); slow=$$(go list $(slow)); all=$$(go list ./... | grep -vxF "$$slow"); \
-	all=$$(printf '%s\n' "$$slow" "$$all"); with='$(first)|$(second)|$(third)'; without='$(unraced)'; \
-	others=$$(echo "$$all" | grep -vxF "$$raced" | grep -vxF "$$(go list $(plain) ./test/e2e)"); \
+	plain=$$(go list $(plain)); raced=$$(go list $(concurrent) | grep -vxF "$$plain"); divided=$$(go list $(divided)); slow=$$(go list $(slow)); all=$$(go list ./... | grep -vxF "$$slow"); \
+	all=$$(printf '%s\n' "$$slow" "$$all"); with=.; without='$(unraced)'; \
+	others=$$(echo "$$all" | grep -vxF "$$raced" | grep -vxF "$$plain" | grep -vxF "$$(go list ./test/e2e)"); \
 	if [ -n "$$FETTLE_SAMPLE" ]; then \
 		part=$$(printf %s "$$FETTLE_SAMPLE" | cksum | cut -d' ' -f1); \
-		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 8 == $$((part % 8))"); \
-		case $$((part / 8 % 3)) in \
-		0) with='$(first)'; without='$(second)|$(third)|$(unraced)';; \
-		1) with='$(second)'; without='$(first)|$(third)|$(unraced)';; \
-		*) with='$(third)'; without='$(first)|$(second)|$(unraced)';; \
-		esac; \
+		raced=$$(printf '%s\n' "$$raced"; echo "$$others" | awk "NR % 16 == $$((part % 16))"); \
+		i=0; without="$$without|^(Example|Fuzz)"; for letters in $(parts); do \
+			if [ $$i = $$((part / 16 % 6)) ]; then with="^Test$$letters"; else without="$$without|^Test$$letters"; fi; \
+			i=$$((i + 1)); \
+		done; \
 	else raced=$$(printf '%s\n' "$$raced" "$$others"); fi; \
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 30m -run "$$with" $$divided & some=$$!; \
 	CGO_ENABLED=0 go test $(plainflags) -timeout 30m -run "$$without" $$divided & rest=$$!; \

@@ -26,13 +26,14 @@ func freePort() string {
 	}
 }
 
+// mostPause is the longest pause between two queries of Await. A query can be a command in a process of its own.
+const mostPause = 80 * time.Millisecond
+
 // Await repeats a query until done accepts its result. The error contains the last result.
 func Await[T any](ctx context.Context, what string, get func() (T, error), done func(T) bool) (T, error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, mostPause) {
 		v, err := get()
 		if err == nil && done(v) {
 			return v, nil
@@ -40,7 +41,7 @@ func Await[T any](ctx context.Context, what string, get func() (T, error), done 
 		select {
 		case <-ctx.Done():
 			return v, fmt.Errorf("%s: %w; the last result is %+v, %v", what, ctx.Err(), v, err)
-		case <-again.C:
+		case <-time.After(pause):
 		}
 	}
 }
