@@ -22,24 +22,26 @@ type fleetData struct {
 	Alarms int
 	Select string // as the user wrote it
 	State  string // only targets in this state; "" means all
-	By     string // the label of the groups, fleet, module or scope; "" means one group
-	Sort   string
-	Total  int
-	Groups []tileGroup
-	Others int      // number of further groups
-	Labels []string // that targets have
-	Rows   []document.Target
-	First  string // address of the first page of the table; "" means that this is the first one
-	Next   string // address of the next page of the table; "" means none
+	// Supervisor is a target, by identity or name: only targets that run in its guests. "" means all.
+	Supervisor string
+	By         string // the label of the groups, fleet, module or scope; "" means one group
+	Sort       string
+	Total      int
+	Groups     []tileGroup
+	Others     int      // number of further groups
+	Labels     []string // that targets have
+	Rows       []document.Target
+	First      string // address of the first page of the table; "" means that this is the first one
+	Next       string // address of the next page of the table; "" means none
 }
 
 // fleetPage shows all targets: tiles or groups, and a table.
 func fleetPage(v *visit) (*page, error) {
 	q := v.URL.Query()
 	d := fleetData{Select: strings.TrimSpace(q.Get("select")), State: q.Get("state"), By: q.Get("by"),
-		Sort: cmp.Or(q.Get("sort"), "state")}
-	at := route.TargetQuery{Select: strings.Fields(d.Select), Sort: d.Sort, State: d.State, By: grouping(d.By),
-		Limit: rowsPerPage, After: q.Get("after")}
+		Sort: cmp.Or(q.Get("sort"), "state"), Supervisor: strings.TrimSpace(q.Get("supervisor"))}
+	at := route.TargetQuery{Select: strings.Fields(d.Select), Sort: d.Sort, State: d.State, Supervisor: d.Supervisor,
+		By: grouping(d.By), Limit: rowsPerPage, After: q.Get("after")}
 	shown, err := get(v, route.Targets(), at)
 	if err != nil {
 		return nil, err
@@ -120,8 +122,10 @@ func (d *fleetData) narrow(g document.TargetGroup) string {
 		return ""
 	}
 	q := url.Values{"select": {"label:" + label + "=" + g.Name}}
-	if d.State != "" {
-		q.Set("state", d.State)
+	for name, value := range map[string]string{"state": d.State, "supervisor": d.Supervisor} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	return "/?" + q.Encode()
 }
@@ -132,8 +136,9 @@ func (d *fleetData) command(q url.Values, at route.TargetQuery) string {
 	for _, s := range at.Select {
 		words = append(words, "-t", s)
 	}
-	for _, flag := range [][2]string{{"state", "--in-state"}, {"sort", "--sort"}, {"after", "--after"}} {
-		if text := q.Get(flag[0]); text != "" {
+	for _, flag := range [][2]string{{"supervisor", "--supervisor"}, {"state", "--in-state"}, {"sort", "--sort"},
+		{"after", "--after"}} {
+		if text := strings.TrimSpace(q.Get(flag[0])); text != "" {
 			words = append(words, flag[1], text)
 		}
 	}

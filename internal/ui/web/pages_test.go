@@ -168,6 +168,35 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
+// TestSupervisorOfFleetPage: the fleet page shows only targets in guests of a supervisor, and its links and its command
+// also do.
+func TestSupervisorOfFleetPage(t *testing.T) {
+	var asked []string
+	s := siteOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/targets" {
+			asked = append(asked, r.URL.Query().Get("supervisor"))
+		}
+		fakehub.Large{N: 3}.ServeHTTP(w, r)
+	}))
+	page := read(s, "/?by=site&state=ready&supervisor=vm1").Body.String()
+	if len(asked) == 0 || slices.ContainsFunc(asked, func(name string) bool { return name != "vm1" }) {
+		t.Errorf("the page asks for the supervisors %q", asked)
+	}
+	for _, want := range []string{`name="supervisor" value="vm1"`, "fettle target list --supervisor vm1 --in-state ready",
+		"/?by=site&amp;supervisor=vm1\""} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s:\n%s", want, page)
+		}
+	}
+	for _, n := range elements(t, page) {
+		for _, a := range n.Attr {
+			if n.Data == "a" && strings.HasPrefix(a.Val, "/?") && !strings.Contains(a.Val, "supervisor=") {
+				t.Errorf("a link loses the supervisor: %s", a.Val)
+			}
+		}
+	}
+}
+
 // TestOtherSites: a form of another site changes nothing.
 func TestOtherSites(t *testing.T) {
 	s := siteOf(t, fakehub.Hostile{Rights: []string{"operate", "read"}})
