@@ -103,7 +103,8 @@ func (x *host) askSlot(ctx context.Context, r fleet.SlotRequest) (a fleet.SlotAn
 	}
 	release := r.Action == fleet.SlotRelease
 	if err != nil && !errors.Is(err, fleet.ErrNoHub) || a.Granted || release && err == nil || errors.Is(err, errLost) {
-		x.record(x.i, slotRequest{string(x.id), release, r.Token, r.Order}, slotAnswer{err == nil, a.Token}, sent, err == nil)
+		q := slotRequest{owner: string(x.id), release: release, token: r.Token, order: r.Order}
+		x.record(x.i, q, slotAnswer{err == nil, a.Token}, sent, err == nil)
 	}
 	return a, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,8 +35,8 @@ func playLocks(s *site) []string {
 	onExpiry := coordination.Free
 	if s.dice(3) == 0 {
 		onExpiry = coordination.Keep
-		s.ordered, s.check = lockModel, true
 	}
+	s.ordered, s.check = lockModel, true
 	s.declared = func(p *process) {
 		p.locks.Declare([]source.Lock{{Name: lockName, Slots: slotCount, Lease: int64(lease / time.Second),
 			OnExpiry: string(onExpiry)}})
@@ -66,36 +65,17 @@ func playLocks(s *site) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(s.wrong, tooMany(l.work, slotCount)...)
+	if onExpiry == coordination.Free {
+		s.operations = append(s.operations, expiries(s.operations)...)
+	}
+	return append(s.wrong, TooMany(l.work, slotCount)...)
 }
 
 // lockHistory contains the work of all hosts. site.mu protects work.
 type lockHistory struct {
 	*site
 	stop chan struct{} // closed when no further run begins
-	work []interval
-}
-
-// interval is a time in which a host worked.
-type interval struct {
-	host     int
-	from, to time.Duration
-}
-
-// tooMany returns the times at which more than n hosts worked.
-func tooMany(all []interval, n int) (out []string) {
-	for _, a := range all {
-		var names []string
-		for _, b := range all {
-			if b.from <= a.from && a.from < b.to {
-				names = append(names, fmt.Sprintf("web%d from %s to %s", b.host, b.from, b.to))
-			}
-		}
-		if len(names) > n {
-			out = append(out, fmt.Sprintf("at %s, %d hosts worked: %s", a.from, len(names), strings.Join(names, "; ")))
-		}
-	}
-	return out
+	work []Interval
 }
 
 func (l *lockHistory) over() bool {
@@ -152,7 +132,7 @@ func (l *lockHistory) oneRun(x *host, works time.Duration) {
 		l.happened("run has ended")
 	}
 	l.mu.Lock()
-	l.work = append(l.work, interval{x.i, from, l.at()})
+	l.work = append(l.work, Interval{fmt.Sprint("web", x.i), from, l.at()})
 	l.mu.Unlock()
 	select {
 	case <-r.killed:

@@ -2,11 +2,14 @@ package coordination
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"fettle.dev/fettle/internal/fleet/coordination"
 )
 
 // operations are requests to hubs with their answers, for porcupine. site.mu protects them.
@@ -65,12 +68,13 @@ func model[S comparable](first S, next func(s S, in, out any) []S) porcupine.Mod
 	return m.ToModel()
 }
 
-// slotRequest is a request for a slot, or its release. token is 0 if it is unknown.
+// slotRequest is a request for a slot, or its release. token is 0 if it is unknown. expires means that the lease of the
+// request with this order may have ended, without a request.
 type slotRequest struct {
-	owner   string
-	release bool
-	token   uint64
-	order   uint64
+	owner            string
+	release, expires bool
+	token            uint64
+	order            uint64
 }
 
 // slotAnswer is the answer to a request: token of a grant, 0 for a release, or no answer. A refusal is not recorded,
@@ -111,7 +115,28 @@ func (s semaphore) with(all []owned) semaphore {
 	return s
 }
 
-// lockModel is a semaphore whose slots stay taken until they are released.
+// expiries returns the ends of leases that may have happened: hubs free a slot when they have seen its last request for
+// the lease and the grace, unless a later request was answered before.
+func expiries(all operations) (out operations) {
+	for _, op := range all {
+		r, end := op.Input.(slotRequest), int64(math.MaxInt64)
+		for _, later := range all {
+			q, a := later.Input.(slotRequest), later.Output.(slotAnswer)
+			if q.owner == r.owner && !q.release && q.order > r.order && a.answered {
+				end = min(end, later.Return)
+			}
+		}
+		from := op.Call + 2*int64(lease+coordination.Grace)
+		if !r.release && from < end {
+			out = append(out, porcupine.Operation{ClientId: op.ClientId, Call: from, Return: end, Output: slotAnswer{},
+				Input: slotRequest{owner: r.owner, expires: true, order: r.order}})
+		}
+	}
+	return out
+}
+
+// lockModel is a semaphore whose slots stay taken until they are released, or until their lease ends. The operations
+// that expiries returns end leases.
 var lockModel = model(semaphore{}, func(s semaphore, in, out any) (to []semaphore) {
 	r, a, all := in.(slotRequest), out.(slotAnswer), s.list()
 	i := slices.IndexFunc(all, func(o owned) bool { return o.owner == r.owner })
@@ -119,6 +144,11 @@ var lockModel = model(semaphore{}, func(s semaphore, in, out any) (to []semaphor
 		to = append(to, s)
 	}
 	switch {
+	case r.expires:
+		if i >= 0 && all[i].order == r.order {
+			to = append(to, s.with(slices.Delete(all, i, i+1)))
+		}
+		return to
 	case r.release:
 		return append(to, released(s, all, i, r)...)
 	case i < 0 && len(all) >= slotCount:

@@ -42,9 +42,10 @@ func histories(t *testing.T, usual int, play func(s *site) []string) {
 	} else if n == 0 {
 		n = usual
 	}
+	p := progress{t.Name(), first, time.Now(), time.Now()}
 	var sum counts
-	began := time.Now()
 	for i := range uint64(n) {
+		p.show(i, sum)
 		var wrong []string
 		var story string
 		var done *site
@@ -73,7 +74,25 @@ func histories(t *testing.T, usual int, play func(s *site) []string) {
 			return
 		}
 	}
-	t.Logf("%d histories from seed %d in %s: %v", n, first, time.Since(began).Round(time.Second), sum)
+	t.Log(p.text(uint64(n), sum))
+}
+
+// progress prints the result of the histories so far each minute, so that an interrupted campaign has one.
+type progress struct {
+	name         string
+	first        uint64
+	began, shown time.Time
+}
+
+func (p *progress) show(n uint64, sum counts) {
+	if time.Since(p.shown) >= time.Minute {
+		p.shown = time.Now()
+		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, p.text(n, sum))
+	}
+}
+
+func (p *progress) text(n uint64, sum counts) string {
+	return fmt.Sprintf("%d histories from seed %d in %s: %v", n, p.first, time.Since(p.began).Round(time.Second), sum)
 }
 
 // counts counts what happened, by its name.
