@@ -80,7 +80,7 @@ plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 
 # Packages with tests that run as a sample.
 campaigns = ./test/e2e ./test/fire ./test/crash ./test/hostile ./test/powercut ./test/histories ./test/lock ./test/outside \
-	./test/fidelity ./test/order ./test/flood ./test/largefleet ./test/coordination ./internal/apply ./internal/executor/local ./internal/journal ./internal/debver \
+	./test/fidelity ./test/order ./test/flood ./test/largefleet ./test/coordination ./test/chaos ./internal/apply ./internal/executor/local ./internal/journal ./internal/debver \
 	./internal/repo
 
 test: export FETTLE_SAMPLE = $(SAMPLE)

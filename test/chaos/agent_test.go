@@ -32,7 +32,7 @@ func (w *world) newAgent(i int) *agent {
 	w.attach(a.node)
 	root := a.root()
 	w.run("cd "+a.dir+" && mkdir upper work root bin && mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root",
-		"rm -rf "+root+"/var/lib/fettle "+root+"/etc/fettle "+root+"/etc/motd && mkdir -p "+root+"/var/lib "+root+
+		"cd "+root+" && rm -rf var/lib/fettle etc/fettle run/fettle etc/motd && mkdir -p "+root+"/var/lib "+root+
 			"/opt/chaos",
 		// Never the real /dev by a bind: removing the tree would remove the machine's own devices.
 		"mount -t proc proc "+root+"/proc", "mount -t tmpfs tmpfs "+root+"/sys", "mount -t tmpfs -o dev tmpfs "+root+"/dev",

@@ -19,7 +19,7 @@ func TestShiftedClock(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program, clock := filepath.Join(dir, "fettle"), filepath.Join(dir, "clock")
-	buildShifted(t, program)
+	buildShifted(t, program, true)
 	if err := os.WriteFile(clock, []byte("-864000"), 0o600); err != nil {
 		t.Fatal(err)
 	}

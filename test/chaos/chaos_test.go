@@ -28,9 +28,9 @@ type run struct {
 // TestChaos deals all kinds of faults in a random order, and again until the time is over: each
 // kind at least once.
 func TestChaos(t *testing.T) {
-	requireWorld(t)
+	requireLong(t)
 	length, seed, only := options(t)
-	w := newWorld(t)
+	w := newWorld(t, &world{jumps: true, hosts: agentCount})
 	t.Logf("the fleet is there after %s", time.Since(w.began).Round(time.Second))
 	c := &run{world: w, fault: "start", over: map[string]bool{}, frozen: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())

@@ -47,9 +47,15 @@ func init() {
 `
 
 // buildShifted builds the program with a clock that can jump. Timers and durations do not
-// jump, as with the clock of the kernel.
-func buildShifted(t *testing.T, file string) {
+// jump, as with the clock of the kernel. Without jumps, it builds the usual program, as other tests do.
+func buildShifted(t *testing.T, file string, jumps bool) {
 	t.Helper()
+	if os.Getenv(envProgram) == "" && !jumps {
+		if err := gobuild.Program(file, gobuild.Fettle); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if ready := os.Getenv(envProgram); ready != "" {
 		text, err := os.ReadFile(ready)
 		if err == nil {

@@ -31,6 +31,18 @@
 // clock of the kernel directly, so libfaketime cannot change it. A time namespace has no
 // offset for the real-time clock.
 //
+// TestSlotsOfHosts and TestBarrierOfHosts run histories of locks and barriers in the same way. Programs on the hosts
+// store their times and tokens. The judges use these records:
+//
+//   - At most two hosts work with a slot at the same time. Tokens increase in the order of time, and no two hosts have
+//     the same one.
+//   - The slot of a host that does not return is free after its lease.
+//   - After the faults, each host works again.
+//   - No host continues at a barrier before all members have arrived. If the missing member is retired, all other hosts
+//     continue.
+//
+// make test runs one history of each, without jumps of clocks. FETTLE_LONG and FETTLE_CHAOS run more of them.
+//
 // The run cannot show the loss of unsynced writes. It cannot delay packets either, because the kernel
 // of the test machine may not have sch_netem: a slow link drops packets instead.
 package chaos

@@ -25,8 +25,13 @@ const (
 	hubDisk    = "96M" // of each hub
 )
 
-// world is the fleet with all that it needs.
+// world is the fleet with all that it needs. A test sets the first fields.
 type world struct {
+	jumps    bool             // clocks of hubs can jump
+	hosts    int              // number of agents
+	settings string           // more text of fettle.hcl
+	module   func(int) string // the module of a commit; nil: usual
+
 	t       *testing.T
 	dir     string
 	program string
@@ -70,24 +75,27 @@ func (w *world) exec(cmd *exec.Cmd) string {
 	return out.String()
 }
 
-// newWorld makes the network, the repository, the hubs and the agents, and starts all.
-func newWorld(t *testing.T) *world {
+// newWorld makes the network, the repository, the hubs and the agents of a world, and starts all.
+func newWorld(t *testing.T, w *world) *world {
 	// Not t.TempDir: nothing may be removed below mounts.
 	dir, err := os.MkdirTemp("", "fettle-chaos-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, began: time.Now()}
+	w.t, w.dir, w.began = t, dir, time.Now()
+	if w.module == nil {
+		w.module = usual
+	}
 	t.Cleanup(w.close)
 	w.run("mount -t tmpfs -o size=4g,mode=0700 chaos "+w.dir, "mkdir -p /run/netns && mount -t tmpfs netns /run/netns",
 		"ip link set lo up && ip link add br0 type bridge && ip link set br0 up")
 	w.program = filepath.Join(w.dir, "fettle")
-	buildShifted(t, w.program)
+	buildShifted(t, w.program, w.jumps)
 	w.beginSite()
 	for i := range hubCount {
 		w.hubs = append(w.hubs, w.newHub(i))
 	}
-	for i := range agentCount {
+	for i := range w.hosts {
 		w.agents = append(w.agents, w.newAgent(i))
 	}
 	w.beginHubs()
