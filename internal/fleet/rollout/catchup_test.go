@@ -136,3 +136,35 @@ func TestTargetThatKeepsItsContent(t *testing.T) {
 		}
 	}
 }
+
+// TestFrozenNewTargets: a new target that is frozen gets its first assignment, and keeps no other target from its
+// content. The reason names the targets that take the places.
+func TestFrozenNewTargets(t *testing.T) {
+	f := begun(t, 4)
+	for _, name := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
+		f.add(name)
+	}
+	w := f.world()
+	for id, target := range w.Targets {
+		if target.Name = "host " + string(id); id == "n1" || id == "n2" || id == "n3" {
+			target.Frozen = true
+		}
+		w.Targets[id] = target
+	}
+	var free, begin []rollout.ID
+	for _, e := range f.s.Decide(w, f.now) {
+		switch {
+		case e.Kind == rollout.CatchesUp && e.Lost:
+			free = append(free, e.Targets...)
+		case e.Kind == rollout.CatchesUp:
+			begin = append(begin, e.Targets...)
+		}
+	}
+	if len(free) != 3 || fmt.Sprint(begin) != "[n4 n5]" {
+		t.Fatalf("%v take no place, and %v take one", free, begin)
+	}
+	change := rollout.Change{Part: "web", Digest: "w1"}
+	if why := f.s.Reason(w, "n6", change); !strings.HasSuffix(why, "for 2 other targets that catch up: host n4, host n5") {
+		t.Errorf("n6: %s", why)
+	}
+}

@@ -44,8 +44,9 @@
 // A target that lacks stable content, for example because it had no contact, gets the permission for it with an event.
 // The last wave of the strategy and its rate limit how many targets of a lane are in progress. A target has its place
 // until it is ready, fails, is silent or exceeds the progress deadline. If it cannot be changed before it got the
-// content, it loses the permission. New targets have places of their own. A target that failed, or has content of a
-// rollout that was not complete, takes no place. There are no permissions during World.Resync. Failures stop nothing.
+// content, it loses the permission. New targets have places of their own. A new target that is frozen gets its first
+// assignment, which contains the freeze, and takes no place. A target that failed, or has content of a rollout that was
+// not complete, takes no place. There are no permissions during World.Resync. Failures stop nothing.
 //
 // Content that a healthy target had before the first rollout of its part is stable, too.
 //

@@ -111,7 +111,7 @@ func (t *turn) catchUp() {
 }
 
 // admit lets as many targets of a lane catch up as the limits permit. New targets were not available before, so they
-// have places of their own.
+// have places of their own. A new target that is frozen takes no place, because it does not become ready.
 func (t *turn) admit(lane string, waiting []ID) {
 	s := t.strategy(lane, nil)
 	most := t.atOnce(lane, s)
@@ -127,7 +127,7 @@ func (t *turn) admit(lane string, waiting []ID) {
 	for _, id := range waiting {
 		target := t.w.Targets[id]
 		switch {
-		case t.repairs(target, id, incomplete):
+		case target.New && target.Frozen, t.repairs(target, id, incomplete):
 			free = append(free, id)
 		case places[target.New] > 0 && rate > 0 && (target.New || within.full(t, id) == ""):
 			if !target.New {

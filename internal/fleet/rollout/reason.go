@@ -1,5 +1,12 @@
 package rollout
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Reason returns why a target does not have a change yet, for users: the rollout, its wave, and the obstacles on the
 // target itself. Call it after Decide.
 func (s *State) Reason(w World, id ID, c Change) string {
@@ -23,6 +30,9 @@ func (s *State) PermitsOrWhy(w World, id ID, c Change) (allowed bool, why string
 // obstacles adds the time limit of gates, and the obstacles on the target itself, to a reason. c is a result of
 // addition.
 func (s *State) obstacles(w World, id ID, t Target, c Change, why string) string {
+	if names := occupants(s, w, t.Lane); names != "" && why == s.queue(t.Lane) {
+		why += ": " + names
+	}
 	waits := func() bool { return why == s.waiting(id, t.Lane, c, w.texts) }
 	if r := s.gatedFor(id, t.Lane, c); r != nil {
 		if until := r.untilText(w.Up); until != "" && waits() {
@@ -64,3 +74,21 @@ func (s *State) gatedFor(id ID, lane string, c Change) *Rollout {
 	}
 	return nil
 }
+
+// occupants returns the names of some targets that take a place in a lane, for users.
+func occupants(s *State, w World, lane string) string {
+	var names []string
+	for _, id := range sorted(s.catching) {
+		if c := s.catching[id]; c.Lane == lane && !c.Free {
+			names = append(names, cmp.Or(w.Targets[id].Name, string(id)))
+		}
+	}
+	slices.Sort(names)
+	if n := len(names); n > maxNamed {
+		names = append(names[:maxNamed], fmt.Sprintf("%d more", n-maxNamed))
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxNamed is the number of targets that a text names.
+const maxNamed = 3

@@ -23,6 +23,7 @@ const (
 
 // Target is the knowledge of the hub about one active target.
 type Target struct {
+	Name string // for texts; "" means its ID
 	Lane string // State.Lane; Decide changes it when the target moves
 	// Organization is the organization of the target. Only World.Limits use it.
 	Organization fleet.Organization
@@ -44,7 +45,9 @@ type Target struct {
 	Hold    string // the reason why it must not be changed now: a freeze, a window, a hold; or ""
 	Closed  bool   // its Hold is a window, and ends by itself
 	New     bool   // it has no assignment yet
-	Labels  map[string]string
+	// Frozen means that the target applies nothing. If it is New, it gets its first assignment nevertheless.
+	Frozen bool
+	Labels map[string]string
 	// Waits contains the reason for each part that the target must not get yet, because the part depends on modules of
 	// other targets.
 	Waits map[string]string

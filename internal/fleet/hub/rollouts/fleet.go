@@ -51,7 +51,8 @@ func (f Fleet) chosen(d assign.Desired) string {
 // target describes one target for decisions.
 func (f Fleet) target(d assign.Desired, s *rollout.State) rollout.Target {
 	seen, chosen := f.Targets[d.Target.ID], f.chosen(d)
-	t := rollout.Target{Organization: d.Target.Organization, Lane: s.Lane(d.Target.ID, chosen), Chosen: chosen,
+	t := rollout.Target{Name: d.Target.Name, Organization: d.Target.Organization, Lane: s.Lane(d.Target.ID, chosen),
+		Chosen: chosen, Frozen: d.Want != nil && d.Want.Frozen != "",
 		Online: seen.Connected, Contact: seen.Contact / 1e9, Hold: d.Kept, Closed: d.Closed,
 		New: d.Was == nil || d.Was.Withdrawn != ""}
 	if t.Lane != "" {
