@@ -22,10 +22,11 @@ const barrierSettings = `barrier "everyone" {
 policy { rollout = "at-once" }
 `
 
-// barrierModule stores when a host arrives at the barrier, and when it continues.
+// barrierModule stores when a host arrives at the barrier, and when it continues. Hosts arrive at different times.
 func barrierModule(n int) string {
 	stores := func(what string) string {
-		return fmt.Sprintf("[\"/bin/bash\", \"-c\", \"echo %s %d $EPOCHREALTIME >>/var/log/barrier\"]", what, n)
+		sleep := map[string]string{"arrived": "sleep $((RANDOM % 15)); "}[what]
+		return fmt.Sprintf("[\"/bin/bash\", \"-c\", \"%secho %s %d $EPOCHREALTIME >>/var/log/barrier\"]", sleep, what, n)
 	}
 	return fmt.Sprintf(`exec "arrive" {
   command = %s
