@@ -81,8 +81,12 @@ type Command struct {
 	Action string            `json:"action,omitempty"`
 	Params map[string]string `json:"params,omitempty"` // of the action
 	Argv   []string          `json:"argv,omitempty"`   // executed without a shell
-	Dir    string            `json:"dir,omitempty"`
-	User   string            `json:"user,omitempty"`
+	// Locks are the locks of which the program needs a slot. The program is Locked then, and not Argv: an agent of an
+	// earlier version would run Argv without a slot, and refuses a command without it.
+	Locks  []string `json:"locks,omitempty"`
+	Locked []string `json:"locked,omitempty"`
+	Dir    string   `json:"dir,omitempty"`
+	User   string   `json:"user,omitempty"`
 	// Timeout is in nanoseconds; 0 is the timeout of the action, or the default.
 	Timeout int64 `json:"timeout_ns,omitempty"`
 	// ReadOnly means that the program changes nothing. It then does not wait for runs.
@@ -137,16 +141,52 @@ func ParseJobAnswer(b []byte) (JobAnswer, error) {
 var accountName = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`) })
 
+// Program returns the program with its arguments, or nil for an action.
+func (c Command) Program() []string {
+	if len(c.Locked) > 0 {
+		return c.Locked
+	}
+	return c.Argv
+}
+
+var lockName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`) })
+
+// maxCommandLocks is the maximum number of locks of a command.
+const maxCommandLocks = 20
+
+// checkLocks returns an error if the locks are invalid.
+func (c Command) checkLocks() error {
+	switch {
+	case (len(c.Locks) > 0) != (len(c.Locked) > 0) || len(c.Argv) > 0 && len(c.Locked) > 0:
+		return errors.New("cannot run the command: a program with locks is in the field locked, and a program without " +
+			"locks in the field argv")
+	case len(c.Locks) > 0 && c.ReadOnly:
+		return errors.New("cannot run a program with locks as read-only: a program that changes nothing needs no lock")
+	case len(c.Locks) > maxCommandLocks:
+		return fmt.Errorf("cannot run a program with %d locks: the maximum is %d", len(c.Locks), maxCommandLocks)
+	}
+	for i, name := range c.Locks {
+		if !lockName().MatchString(name) || i > 0 && name <= c.Locks[i-1] {
+			return fmt.Errorf("cannot use the lock %.64q: the names of locks must be valid, sorted and different", name)
+		}
+	}
+	return nil
+}
+
 // Check returns an error if the command is invalid.
 func (c Command) Check() error {
+	if err := c.checkLocks(); err != nil {
+		return err
+	}
 	switch {
-	case (c.Action == "") == (len(c.Argv) == 0):
+	case (c.Action == "") == (len(c.Program()) == 0):
 		return errors.New("cannot run the command: give either an action, or a program with its arguments")
 	case c.Action == "" && len(c.Params) > 0:
 		return errors.New("cannot give parameters to a program: only actions have them")
 	case c.Action != "" && (c.Dir != "" || c.User != "" || c.ReadOnly):
 		return errors.New("cannot set the directory, the user or read-only for an action: the action sets them")
-	case len(c.Argv) > 0 && c.Argv[0] == "":
+	case c.Action == "" && c.Program()[0] == "":
 		return errors.New("cannot run a program without a name")
 	case c.Dir != "" && (!strings.HasPrefix(c.Dir, "/") || len(c.Dir) > 4096):
 		return fmt.Errorf("cannot start it in %.80q: that is not an absolute path", c.Dir)
@@ -159,7 +199,7 @@ func (c Command) Check() error {
 }
 
 func (c Command) checkSize() error {
-	words := append([]string{c.Action, c.Dir}, c.Argv...)
+	words := append([]string{c.Action, c.Dir}, c.Program()...)
 	for name, value := range c.Params {
 		words = append(words, name, value)
 	}

@@ -98,7 +98,8 @@ func (r *Runner) commandOf(ctx context.Context, act machine.RunJob) (executor.Co
 	var err error
 	switch b := builtin.ActionOf(c.Action); {
 	case c.Action == "":
-		cmd = executor.Command{Argv: [][]string{c.Argv}, Dir: c.Dir, User: c.User, ReadOnly: c.ReadOnly}
+		cmd = executor.Command{Argv: [][]string{c.Program()}, Dir: c.Dir, User: c.User, ReadOnly: c.ReadOnly,
+			Locks: c.Locks}
 	case b != nil:
 		cmd, err = wanted.Builtin(*b, c.Params)
 	default:
@@ -146,7 +147,10 @@ func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Com
 func jobCommandLine(c fleet.Command) string {
 	words := []string{"fettle", "job", "run"}
 	if c.Action == "" {
-		return strings.Join(append(append(words, "--"), c.Argv...), " ")
+		for _, name := range c.Locks {
+			words = append(words, "--lock", name)
+		}
+		return strings.Join(append(append(words, "--"), c.Program()...), " ")
 	}
 	words = append(words, c.Action)
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {

@@ -104,6 +104,18 @@ func ready(t *testing.T) *node {
 	return n
 }
 
+// TestJobWithALock: without an agent that acquires slots, the program of a job with a lock does not begin.
+func TestJobWithALock(t *testing.T) {
+	n := ready(t)
+	n.ask("1", fleet.JobRun, "", &fleet.Command{Locks: []string{"db"}, Locked: []string{"uptime"}})
+	if d := n.end("1"); d.Result != nil || !strings.Contains(d.Error, "the lock db") {
+		t.Errorf("%+v", d)
+	}
+	if all := n.history(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // A job is accepted immediately, runs once, and its result reaches the hub. The history of the
 // target has it with its user.
 func TestJobRuns(t *testing.T) {

@@ -141,7 +141,7 @@ func (r Job) Title() string {
 	case r.Run.Action != "":
 		return r.What + " " + r.Run.Action
 	}
-	return r.What + " " + r.Run.Argv[0]
+	return r.What + " " + r.Run.Program()[0]
 }
 
 // State converts the answer of a target to the state of the job on that target.

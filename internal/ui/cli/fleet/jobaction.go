@@ -23,9 +23,9 @@ func jobCommand(s *cli.Session, c *cobra.Command, f once.RunningFlags, a []strin
 		return cmd, cli.Refuse("Write: fettle job run -t SELECTION -- PROGRAM [WORD]…",
 			"cannot determine the program: it must follow --")
 	case dash < 0:
-		if f.Dir != "" || f.User != "" || f.Shell || f.ReadOnly {
+		if f.Dir != "" || f.User != "" || f.Shell || f.ReadOnly || f.HasLocks() {
 			return cmd, cli.Refuse("Omit them: the action defines them",
-				"cannot use --dir, --user, --shell or --read-only with an action")
+				"cannot use --dir, --user, --shell, --read-only or --lock with an action")
 		}
 		var err error
 		if cmd.Action, cmd.Params, err = once.NamedCall(a); err != nil {
@@ -38,6 +38,9 @@ func jobCommand(s *cli.Session, c *cobra.Command, f once.RunningFlags, a []strin
 		return cmd, err
 	}
 	cmd.Argv, cmd.Dir, cmd.User, cmd.ReadOnly = ran.Argv[0], ran.Dir, ran.User, ran.ReadOnly
+	if len(ran.Locks) > 0 {
+		cmd.Locks, cmd.Locked, cmd.Argv = ran.Locks, cmd.Argv, nil
+	}
 	return cmd, cmd.Check()
 }
 

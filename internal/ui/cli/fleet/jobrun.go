@@ -62,6 +62,7 @@ command has no --env and refuses values of secret parameters.`,
 	fl.StringVar(&f.User, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.Shell, "shell", false, "join the words with spaces, and pass them to sh -c")
 	fl.BoolVar(&f.ReadOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
+	f.LockFlag(c)
 	s.FrozenFlag(c)
 	jobExpiresFlag(c, &expires)
 	return c

@@ -106,7 +106,11 @@ func whatText(r document.Job) string {
 		return r.What
 	}
 	if r.Run.Action == "" {
-		return r.What + " -- " + cli.WordsText(r.Run.Argv)
+		words := r.What
+		for _, name := range r.Run.Locks {
+			words += " --lock " + name
+		}
+		return words + " -- " + cli.WordsText(r.Run.Program())
 	}
 	words := []string{r.What, r.Run.Action}
 	for name, value := range r.Run.Params {

@@ -32,12 +32,20 @@ func (f *RunningFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.User, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.Shell, "shell", false, "join the words with spaces, and pass them to sh -c")
 	fl.BoolVar(&f.ReadOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
-	fl.StringArrayVar(&f.locks, "lock", nil,
-		"run the program only with a slot of the lock `NAME`; may be repeated. See docs/coordination.md")
+	f.LockFlag(c)
 	fl.BoolVar(&f.list, "list", false,
 		"list the module actions and the declared commands, of all targets or of the selected targets (-t)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
 }
+
+// LockFlag adds the flag --lock.
+func (f *RunningFlags) LockFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.locks, "lock", nil,
+		"run the program only with a slot of the lock `NAME`; may be repeated. See docs/coordination.md")
+}
+
+// HasLocks reports whether the program needs a slot of a lock.
+func (f RunningFlags) HasLocks() bool { return len(f.locks) > 0 }
 
 // Command is an ad-hoc command of the words behind --.
 func (f RunningFlags) Command(words []string) (executor.Command, error) {
