@@ -88,18 +88,19 @@ func (x *host) powerCut() {
 }
 
 func (x *host) askSlot(ctx context.Context, r fleet.SlotRequest) (a fleet.SlotAnswer, err error) {
-	body, err := json.Marshal(r)
+	request, err := json.Marshal(r)
+	var answer []byte
 	sent := x.at()
-	if err == nil {
-		body, err = x.request(ctx, x, func(ctx context.Context, p *process) ([]byte, error) {
-			x.note("%s gets from web%d: %s", p.name, x.i, body)
-			answer, err := p.locks.OnSlot(ctx, x.id, body)
+	if err == nil { // a hub can handle the request after askSlot has returned
+		answer, err = x.request(ctx, x, func(ctx context.Context, p *process) ([]byte, error) {
+			x.note("%s gets from web%d: %s", p.name, x.i, request)
+			answer, err := p.locks.OnSlot(ctx, x.id, request)
 			x.note("%s answers web%d: %s %v", p.name, x.i, answer, err)
 			return answer, err
 		})
 	}
 	if err == nil {
-		a, err = fleet.ParseSlotAnswer(body)
+		a, err = fleet.ParseSlotAnswer(answer)
 	}
 	release := r.Action == fleet.SlotRelease
 	if err != nil && !errors.Is(err, fleet.ErrNoHub) || a.Granted || release && err == nil || errors.Is(err, errLost) {
