@@ -13,7 +13,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
-	"fettle.dev/fettle/test/sample"
 )
 
 // barrierSettings declares a barrier of all hosts, which change at the same time.
@@ -47,8 +46,7 @@ exec "continue" {
 // TestBarrierOfHosts: no host continues before all members have arrived, while agents and hubs are killed or stopped,
 // and hosts and hubs are partitioned. All are real processes. The barrier opens if its last missing member is retired.
 func TestBarrierOfHosts(t *testing.T) {
-	sample.Group(t, 0, 2, 4, 6, 8, 10, 12, 14)
-	requireWorld(t)
+	requireLong(t)
 	length, seed, only := options(t)
 	w := &world{jumps: wanted(), hosts: 4, settings: barrierSettings, module: barrierModule}
 	if wanted() {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"fettle.dev/fettle/test/sample"
 )
 
 // ofSlots are the faults of hubs and of their connections that histories of slots have.
@@ -22,8 +20,7 @@ var ofSlots = regexp.MustCompile(`^(hub|leader) (killed|paused|partitioned)|part
 //	go test -v -run TestSlotsOfHosts ./test/chaos                  # one history of some minutes, without jumps
 //	FETTLE_CHAOS=1h go test -timeout 2h -v -run TestSlotsOfHosts ./test/chaos
 func TestSlotsOfHosts(t *testing.T) {
-	sample.Group(t, 1, 3, 5, 7, 9, 11, 13, 15)
-	requireWorld(t)
+	requireLong(t)
 	length, seed, only := options(t)
 	w := &world{jumps: wanted(), hosts: 5, settings: slotSettings}
 	faulty := 25 * time.Second
