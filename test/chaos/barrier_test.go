@@ -46,7 +46,7 @@ exec "continue" {
 // TestBarrierOfHosts: no host continues before all members have arrived, while agents and hubs are killed or stopped,
 // and hosts and hubs are partitioned. All are real processes. The barrier opens if its last missing member is retired.
 func TestBarrierOfHosts(t *testing.T) {
-	requireLong(t)
+	requireTime(t)
 	length, seed, only := options(t)
 	w := &world{jumps: wanted(), hosts: 4, settings: barrierSettings, module: barrierModule}
 	if wanted() {

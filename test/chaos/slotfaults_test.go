@@ -17,10 +17,10 @@ var ofSlots = regexp.MustCompile(`^(hub|leader) (killed|paused|partitioned)|part
 // TestSlotsOfHosts: of all hosts, at most two work with a slot at the same time, while runs, agents and hubs are killed
 // or stopped, hosts and hubs are partitioned, and clocks of hubs jump. All are real processes.
 //
-//	go test -v -run TestSlotsOfHosts ./test/chaos                  # one history of some minutes, without jumps
+//	FETTLE_CHAOS=1m go test -v -run TestSlotsOfHosts ./test/chaos                  # one history of some minutes
 //	FETTLE_CHAOS=1h go test -timeout 2h -v -run TestSlotsOfHosts ./test/chaos
 func TestSlotsOfHosts(t *testing.T) {
-	requireLong(t)
+	requireTime(t)
 	length, seed, only := options(t)
 	w := &world{jumps: wanted(), hosts: 5, settings: slotSettings}
 	faulty := 25 * time.Second
