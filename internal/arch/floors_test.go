@@ -44,7 +44,7 @@ var floors = []floor{
 		"internal/fleet/agent/binary",
 	}},
 	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/coordination",
-		"internal/fleet/coordination/...", "internal/fleet/rollout",
+		"internal/fleet/coordination/...", "internal/fleet/elastic", "internal/fleet/rollout",
 		"internal/fleet/rollout/...", "internal/fleet/access", "internal/fleet/scope",
 		"internal/fleet/view"}},
 	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},

@@ -18,7 +18,7 @@ var pure = []string{
 	"internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental",
 	"internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan",
 	"internal/fleet/selection", "internal/fleet/assign", "internal/fleet/rollout", "internal/fleet/clone",
-	"internal/fleet/coordination", "internal/fleet/coordination/...", "internal/fleet/scope",
+	"internal/fleet/coordination", "internal/fleet/coordination/...", "internal/fleet/elastic", "internal/fleet/scope",
 	"internal/fleet/agent/checks/schedule.go",
 	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/pki/admit.go", "internal/fleet/pki/verificationtime.go", "internal/fleet/pki/trust.go",

@@ -1,0 +1,31 @@
+package elastic
+
+import "fettle.dev/fettle/internal/fleet"
+
+// Hub is a hub, as the leader observes it.
+type Hub struct {
+	Name   string
+	Domain string // failure domain
+	Voter  bool
+	// Fixed means that the hub is never retired: an operator joined it, or it has the key of the fleet CA.
+	Fixed bool
+	Ready bool           // it has all data, and serves agents
+	Seen  int64          // time of its last heartbeat, in ms since 1970; 0 means never
+	Load  *fleet.HubLoad // nil means unknown
+}
+
+// Node is a host that can become a hub: the policy and the host allow it.
+type Node struct {
+	Name    string
+	Domain  string // failure domain
+	Rank    int    // nodes with a smaller rank are nominated first
+	Present bool   // it is connected
+}
+
+// Input is an observation. Decide does not modify it.
+type Input struct {
+	Leader string // the hub that observes
+	Hubs   []Hub  // with different names
+	Nodes  []Node // with different names; a node may already be a hub
+	Policy Policy // must pass Check
+}
