@@ -45,7 +45,7 @@ var floors = []floor{
 	}},
 	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/coordination",
 		"internal/fleet/coordination/...", "internal/fleet/elastic", "internal/fleet/rollout",
-		"internal/fleet/rollout/...", "internal/fleet/access", "internal/fleet/scope",
+		"internal/fleet/rollout/...", "internal/fleet/access", "internal/fleet/scope", "internal/fleet/scope/...",
 		"internal/fleet/view"}},
 	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},
 	{"fleet: gates", []string{"internal/fleet/gates"}},

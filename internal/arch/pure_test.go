@@ -19,7 +19,7 @@ var pure = []string{
 	"internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan",
 	"internal/fleet/selection", "internal/fleet/assign", "internal/fleet/rollout", "internal/fleet/clone",
 	"internal/fleet/coordination", "internal/fleet/coordination/...", "internal/fleet/elastic", "internal/fleet/scope",
-	"internal/fleet/agent/checks/schedule.go",
+	"internal/fleet/scope/checks/schedule.go",
 	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/pki/admit.go", "internal/fleet/pki/verificationtime.go", "internal/fleet/pki/trust.go",
 	"internal/fleet/pki/name.go", "internal/fleet/pki/claims.go", "internal/fleet/pki/revoke.go",

@@ -48,6 +48,29 @@ func TestUniverse(t *testing.T) {
 	}
 }
 
+// TestCheckOfHubs: the leading hub tests a check of a universe without from, and no target does.
+func TestCheckOfHubs(t *testing.T) {
+	all, ds := Scopes(scopeTree(strings.Replace(publish, `from = ["mon"]`, "", 1)))
+	if ds.Err() != nil || all.Valid() != nil {
+		t.Fatal(ds.Err(), all.Valid())
+	}
+	c := all.HubTests()
+	if len(c) != 1 || c[0].Scope != "universe/main" || c[0].Name != "dns" || !c[0].Hub || c[0].Outside {
+		t.Errorf("the hub tests %+v", c)
+	}
+	if c := all.Tests("mon"); c != nil {
+		t.Errorf("the target mon tests %+v", c)
+	}
+	all.Scopes[0].Checks[0].Hub = false
+	if all.Valid() == nil {
+		t.Error("a check without a tester is valid")
+	}
+	all, ds = Scopes(scopeTree(publish))
+	if c := all.HubTests(); len(c) != 0 || len(all.Tests("mon")) != 1 || ds.Err() != nil {
+		t.Errorf("with from, the hub tests %+v, %v", c, ds.Err())
+	}
+}
+
 // TestKindsOfHubs: a repository adds a kind whose tasks hubs do, and a kind with members, and removes the built-in one.
 func TestKindsOfHubs(t *testing.T) {
 	const text = `scope_kind "universe" { enabled = false }
@@ -99,14 +122,18 @@ func texts(err error) string {
 
 // TestBadUniverse: each error names its place.
 func TestBadUniverse(t *testing.T) {
+	const quorum = "universe \"x\" {\n  check \"a\" {\n    tcp    = \"a:1\"\n    quorum = 1\n  }\n}\n"
+	const nested = "cluster \"y\" { targets = [\"*\"] }\ncluster \"x\" {\n  scopes = [\"cluster/y\"]\n" +
+		"  check \"a\" { tcp = \"a:1\" }\n}\n"
 	for text, want := range map[string]string{
-		`universe "x" { targets = ["*"] }`:                              "Members of a scope of hubs",
-		`universe "x" { scopes = ["universe/y"] }`:                      "Members of a scope of hubs",
-		`universe "x" { min_members = 1 }`:                              "Members of a scope of hubs",
-		`universe {}`:                                                   "Block needs one label",
-		"universe \"x\" {\n  check \"a\" { tcp = \"a:1\" }\n}":          "hubs test no checks",
-		`scope_kind "x" { executor = "agent" }`:                         "Unknown value",
-		`cluster "x" {}`:                                                "Scope without members",
+		`universe "x" { targets = ["*"] }`:         "Members of a scope of hubs",
+		`universe "x" { scopes = ["universe/y"] }`: "Members of a scope of hubs",
+		`universe "x" { min_members = 1 }`:         "Members of a scope of hubs",
+		`universe {}`:                              "Block needs one label",
+		quorum:                                     "Only the leading hub tests this check",
+		nested:                                     "Check without targets",
+		`scope_kind "x" { executor = "agent" }`:    "Unknown value",
+		`cluster "x" {}`:                           "Scope without members",
 		task(`cluster "x"`, "targets = [\"*\"]", `{ A = "hubs/tsig" }`): "Secrets of a task of members",
 		task(`universe "x"`, "", `{ A = "hubs/none" }`):                 "Unknown secret",
 		task(`universe "x"`, "", `{ PATH = "hubs/tsig" }`):              "Bad name of a variable",

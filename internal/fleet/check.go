@@ -14,7 +14,7 @@ const (
 	CheckPending CheckOutcome = "pending" // never succeeded, and FailAfter has not passed
 	CheckOK      CheckOutcome = "ok"
 	CheckFailed  CheckOutcome = "failed"
-	CheckUnknown CheckOutcome = "unknown" // only for display: agents do not report it
+	CheckUnknown CheckOutcome = "unknown" // of hubs, and for display: agents do not report it
 )
 
 // Limits of the checks that one target tests.

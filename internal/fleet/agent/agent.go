@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 )
 
 // Config contains the dependencies of an agent. All fields are required, except Certificate, Renew,
@@ -79,7 +79,7 @@ type Agent struct {
 	worked     bool // a run ended since the last call of OnIdle
 	leave      bool // end, so that a different binary can take over
 	reportBase reportBase
-	tester     *checks.Tester // of checks of scopes; nil: the runner cannot test any
+	tester     *checks.Tester[checks.Composition] // of checks of scopes; nil: the runner cannot test any
 	work       sync.WaitGroup
 
 	watching sync.Mutex // serializes rewatch

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 )
 
 // askFor is the time limit of a request to a hub.

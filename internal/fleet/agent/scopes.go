@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/lang/query"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/lang/query"
 )
 
@@ -21,10 +21,10 @@ type Checker interface {
 const readAgain = 5 * time.Minute
 
 // testerOf makes the tester of the checks of scopes for a runner. It returns nil if the runner cannot test any.
-func testerOf(runner any, changed func([]fleet.CheckResult)) *checks.Tester {
+func testerOf(runner any, changed func([]fleet.CheckResult)) *checks.Tester[checks.Composition] {
 	c, ok := runner.(Checker)
 	if !ok {
 		return nil
 	}
-	return &checks.Tester{Read: c.Checks, Test: c.Test, Again: readAgain, Changed: changed}
+	return &checks.Tester[checks.Composition]{Read: c.Checks, Test: c.Test, Again: readAgain, Changed: changed}
 }

@@ -119,9 +119,10 @@ type ScopeCheck struct {
 	Testers  []ScopeTester `json:"testers"` // sorted by name
 }
 
-// ScopeTester is a target that tests a check.
+// ScopeTester is a target that tests a check, or the hub that tested it last.
 type ScopeTester struct {
-	Name    string             `json:"name"`
+	Name    string             `json:"name"`             // "" if no hub has tested it yet
+	Hub     bool               `json:"hub,omitempty"`    // it is a hub
 	Absent  ScopeMemberState   `json:"absent,omitempty"` // the reason for which it does not count
 	Outcome fleet.CheckOutcome `json:"outcome"`          // ok, failed, pending, or "" for unknown
 	Since   int64              `json:"since,omitempty"`

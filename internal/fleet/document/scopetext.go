@@ -25,6 +25,9 @@ func (x Scope) MembersText() string {
 // ByHubs reports whether hubs do the tasks of the scope.
 func (x Scope) ByHubs() bool { return x.Executor == "hub" }
 
+// ByHub reports whether the leading hub tests the check.
+func (c ScopeCheck) ByHub() bool { return len(c.Testers) == 1 && c.Testers[0].Hub }
+
 func (a TaskAttempt) executorKind() string {
 	if a.Hub {
 		return "hub"

@@ -79,6 +79,8 @@ type TaskService interface {
 	Unable() string
 	// Do does the work once. An empty outcome means that the result is unknown, also after the end of ctx.
 	Do(ctx context.Context, w scopes.Work) (fleet.TaskOutcome, string)
+	// Test tests a condition once, see scopes.OnHub.
+	Test(ctx context.Context, p query.Probe, limit time.Duration) error
 }
 
 // Pages contains what the pages for browsers need of their hub.

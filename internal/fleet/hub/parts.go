@@ -217,6 +217,7 @@ func newLeader(c *core, p parts) *leader.Leader {
 			func(ctx context.Context, _ uint64) error { return s.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return w.Run(ctx) },
 			func(ctx context.Context, _ uint64) error { return p.scopes.Run(ctx) },
+			func(ctx context.Context, _ uint64) error { return p.scopes.RunChecks(ctx) },
 			func(ctx context.Context, _ uint64) error { return newAsker(c, l).Run(ctx) }}})
 }
 

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,7 +12,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/scopes"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // fuse kills a hub at one of its operations of tasks: writes of tasks to the store and to the disk, and the command.
@@ -62,6 +66,19 @@ func (t simTasks) Unable() string {
 		return "tasks are not allowed on its host"
 	}
 	return ""
+}
+
+// Test holds the condition of each check, unless tasks are forbidden or the simulation lets them fail.
+func (t simTasks) Test(context.Context, query.Probe, time.Duration) error {
+	switch {
+	case t.dead.Load():
+		return fmt.Errorf("%w: %w", checks.ErrUntested, errDead)
+	case t.sim.forbidden.Load():
+		return fmt.Errorf("%w: tasks are not allowed on its host", checks.ErrUntested)
+	case t.sim.failing.Load():
+		return errors.New("connection refused")
+	}
+	return nil
 }
 
 // Do takes 20 seconds. No hub may do a task twice: its result is never a failure, and no user decides.
@@ -149,6 +166,77 @@ func TestTaskOfHubs(t *testing.T) {
 		if n := len(s.hubTasks); n != 2 {
 			t.Errorf("%d contents were done: %v", n, s.hubTasks)
 		}
+	})
+}
+
+// checked returns a commit with a check of a universe that the leading hub tests, and a task after it.
+func checked(content string) map[string]map[string]string {
+	parts := simple("one")
+	parts[""]["fettle.hcl"] += fmt.Sprintf("universe \"main\" {\n  check \"dns\" { tcp = \"ns1.example.org:%s\" }\n"+
+		"  task \"publish\" {\n    after   = [check.dns]\n    command = [\"publish\"]\n  }\n}\n", content)
+	return parts
+}
+
+// wantCheck compares the reason and the tester of the only check, on all hubs that serve. It returns the tester.
+func (s *sim) wantCheck(t *testing.T, verdict document.Verdict, text string) (hub string) {
+	t.Helper()
+	for _, h := range s.hubs {
+		serving := h.serving()
+		if serving == nil {
+			continue
+		}
+		id := route.ScopeID{Kind: "universe", Scope: "main"}
+		d, err := scopes.Service{Of: serving.scopes}.Scope(context.Background(), id)
+		if err != nil || len(d.Checks) != 1 || len(d.Checks[0].Testers) != 1 {
+			t.Fatalf("%+v, %v\n%s", d, err, s.story())
+		}
+		c := d.Checks[0]
+		x := c.Testers[0]
+		if c.Verdict != verdict || !x.Hub || hub != "" && x.Name != hub || !strings.Contains(x.Text, text) {
+			t.Errorf("%s: the check is %+v, want %s, %q\n%s", h.name, c, verdict, text, s.story())
+		}
+		hub = c.Testers[0].Name
+	}
+	return hub
+}
+
+// TestCheckOfHubs: the leading hub tests a check, and all hubs have its result. A task waits for the check. The result
+// is unknown if the host of the hub allows no tasks or the commit is not signed, and another hub continues the tests.
+func TestCheckOfHubs(t *testing.T) {
+	universe(t, 3, func(s *sim) {
+		s.failing.Store(true)
+		s.site.commit("main", s.site.believed, checked("53"))
+		time.Sleep(5 * time.Minute)
+		s.wantCheck(t, document.VerdictFailed, "connection refused")
+		if is := s.wantTask(t, document.TaskWaiting); is.Waits != "check.dns" {
+			t.Errorf("it waits for %q", is.Waits)
+		}
+		s.failing.Store(false)
+		time.Sleep(2 * time.Minute)
+		s.wantCheck(t, document.VerdictReady, "")
+		s.wantTask(t, document.TaskDone)
+		s.forbidden.Store(true)
+		time.Sleep(time.Minute)
+		s.wantCheck(t, document.VerdictUnknown, "tasks are not allowed on its host")
+		s.forbidden.Store(false)
+		time.Sleep(time.Minute)
+		s.wantCheck(t, document.VerdictReady, "")
+		was := s.wantCheck(t, document.VerdictReady, "")
+		for _, h := range s.hubs {
+			if h.name == was {
+				h.stop()
+			}
+		}
+		time.Sleep(3 * time.Minute)
+		s.failing.Store(true)
+		time.Sleep(time.Minute)
+		if now := s.wantCheck(t, document.VerdictFailed, "connection refused"); now == was {
+			t.Errorf("%s tests while it is down", now)
+		}
+		s.failing.Store(false)
+		s.site.commit("main", s.site.stranger, checked("54"))
+		time.Sleep(5 * time.Minute)
+		s.wantCheck(t, document.VerdictUnknown, "cannot trust")
 	})
 }
 

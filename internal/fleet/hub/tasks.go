@@ -38,5 +38,6 @@ func newOnHub(c *core, l *leader.Leader) scopes.OnHub {
 		},
 		Now: func() int64 { return c.now().Unix() }}
 	out.Unable, out.Prepare, out.Do = c.conf.Tasks.Unable, p.Prepare, c.conf.Tasks.Do
+	out.Accept, out.Test = p.Accept, c.conf.Tasks.Test
 	return out
 }

@@ -18,6 +18,8 @@
 //     which fewer are connected, are failed.
 //   - Results of checks: a result counts if its tester counts, is connected, and reported it for the declared content
 //     of the check. Otherwise the result is unknown.
+//   - Checks that the leading hub tests: the newest stored result for the declared content counts, also while another
+//     hub becomes the leader or no hub leads. The hub stores an unknown result if it cannot test the check.
 //   - Quorum of a check: it is ready if enough testers succeed. It is failed if too few succeed even with all
 //     undecided results. It is pending if enough can succeed with the pending results alone, and unknown otherwise. A
 //     check without testers that count is unknown.

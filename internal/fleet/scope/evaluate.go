@@ -123,7 +123,7 @@ func (e *evaluation) parts(r *Result, s query.Scope, kind query.ScopeKind) {
 	}
 	e.minimum(r, s, nested)
 	for _, c := range s.Checks {
-		check, bad := evaluateCheck(s, c, e.Targets)
+		check, bad := evaluateCheck(e.Input, s, c)
 		r.Checks = append(r.Checks, check)
 		if check.Verdict != Ready {
 			r.add(check.Verdict, OfCheck, c.Name, check.explain(), bad)
@@ -208,20 +208,23 @@ func (e *evaluation) task(r *Result, key TaskKey) {
 }
 
 // evaluateCheck returns the verdict of a check, and the targets that explain it.
-func evaluateCheck(s query.Scope, c query.ScopeCheck, targets map[string]Target) (out Check, bad []string) {
-	out.Name = c.Name
+func evaluateCheck(in Input, s query.Scope, c query.ScopeCheck) (out Check, bad []string) {
+	out.Name, out.Hub = c.Name, c.Hub
 	var failed, pending, unsure []string
-	for _, name := range testers(s, c) {
-		switch t := tester(name, s.ID(), c, targets); {
+	for _, t := range Testers(in, s, c) {
+		if t.Hub {
+			out.Why = t.Text
+		}
+		switch {
 		case t.Absent != "":
 		case t.Outcome == fleet.CheckOK:
 			out.OK++
 		case t.Outcome == fleet.CheckFailed:
-			failed = append(failed, name)
+			failed = append(failed, t.Name)
 		case t.Outcome == fleet.CheckPending:
-			pending = append(pending, name)
+			pending = append(pending, t.Name)
 		default:
-			unsure = append(unsure, name)
+			unsure = append(unsure, t.Name)
 		}
 	}
 	out.Failed, out.Pending, out.Unsure = len(failed), len(pending), len(unsure)
@@ -238,6 +241,9 @@ func evaluateCheck(s query.Scope, c query.ScopeCheck, targets map[string]Target)
 	default:
 		out.Verdict, bad = Unknown, unsure
 	}
+	if c.Hub {
+		bad = nil // reasons name only targets
+	}
 	return out, bad
 }
 
@@ -245,6 +251,9 @@ func evaluateCheck(s query.Scope, c query.ScopeCheck, targets map[string]Target)
 func (c Check) explain() string {
 	if c.Counted() == 0 {
 		return "no target that counts tests the check " + c.Name
+	}
+	if c.Hub {
+		return c.explainHub()
 	}
 	text := fmt.Sprintf("the check %s succeeds on %d of %s, %d %s required", c.Name, c.OK,
 		number(c.Counted(), "target"), c.Required, plural(c.Required, "is", "are"))
@@ -255,6 +264,21 @@ func (c Check) explain() string {
 		if n.count > 0 {
 			text += fmt.Sprintf(", %d %s", n.count, n.what)
 		}
+	}
+	return text
+}
+
+// explainHub returns the reason of a verdict other than ready of a check that the leading hub tests.
+func (c Check) explainHub() string {
+	text := "the result of the check " + c.Name + " of the leading hub is unknown"
+	switch c.Verdict {
+	case Failed:
+		text = "the check " + c.Name + " fails on the leading hub"
+	case Pending:
+		text = "the check " + c.Name + " has not succeeded on the leading hub yet"
+	}
+	if c.Why != "" {
+		text += ": " + c.Why
 	}
 	return text
 }

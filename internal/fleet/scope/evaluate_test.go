@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -161,6 +162,45 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// TestCheckOfHub: a check that the leading hub tests has its stored result, for the declared content.
+func TestCheckOfHub(t *testing.T) {
+	const unknownCheck = "the result of the check formed of the leading hub is unknown: "
+	for name, c := range map[string]struct {
+		result *fleet.CheckResult
+		want   string
+	}{
+		"ready": {&fleet.CheckResult{Outcome: ok}, "ready hub1 ok"},
+		"failed": {&fleet.CheckResult{Outcome: failed, Text: "refused"},
+			"failed hub1 failed: the check formed fails on the leading hub: refused"},
+		"pending": {&fleet.CheckResult{Outcome: pending},
+			"pending hub1 pending: the check formed has not succeeded on the leading hub yet"},
+		"untested": {&fleet.CheckResult{Outcome: fleet.CheckUnknown, Text: "not allowed"},
+			"unknown hub1 : " + unknownCheck + "not allowed"},
+		"other content": {&fleet.CheckResult{Outcome: ok, Digest: "d2"},
+			"unknown hub1 : " + unknownCheck + "the leading hub has not tested it yet"},
+		"no result": {nil,
+			"unknown  : " + unknownCheck + "the leading hub has not tested it yet"},
+	} {
+		in := world("all").change(func(s *query.Scope) { s.Checks[0].Hub = true })
+		in.Declared.Kinds[0].Executor = "hub"
+		if c.result != nil {
+			c.result.Scope, c.result.Check, c.result.Digest = "cluster/search", "formed", cmp.Or(c.result.Digest, digest)
+			in.Hubs = map[string]Hub{"cluster/search": {Name: "hub1", Checks: []fleet.CheckResult{*c.result}}}
+		}
+		r, x := Evaluate(in)[0], Testers(in, in.Declared.Scopes[0], in.Declared.Scopes[0].Checks[0])[0]
+		got := fmt.Sprintf("%s %s %s", r.Verdict, x.Name, x.Outcome)
+		if len(r.Reasons) > 0 {
+			got += ": " + r.Reasons[0].Text
+		}
+		if got != c.want || !x.Hub || len(r.Reasons) > 0 && r.Reasons[0].Targets != nil {
+			t.Errorf("%s: got %q, want %q; %+v", name, got, c.want, r.Reasons)
+		}
+		if best := Best(in)[0]; best.Verdict != r.Verdict {
+			t.Errorf("%s: the verdict depends on targets that are not connected: %s", name, best.Verdict)
+		}
+	}
+}
+
 // TestTesters: a user sees the result of each tester, and why it does not count.
 func TestTesters(t *testing.T) {
 	in := world("all", ok, failed, "", ok)
@@ -170,7 +210,7 @@ func TestTesters(t *testing.T) {
 	want := "m0//ok/ m1//failed/ m2///the target did not report a result yet, or " +
 		"its agent is older and tests no checks m3///the target is offline x/not_enrolled//"
 	var got []string
-	for _, x := range Testers(s, s.Checks[0], in.Targets) {
+	for _, x := range Testers(in, s, s.Checks[0]) {
 		got = append(got, fmt.Sprintf("%s/%s/%s/%s", x.Name, x.Absent, x.Outcome, x.Text))
 	}
 	if strings.Join(got, " ") != want {

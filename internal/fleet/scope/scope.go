@@ -87,6 +87,14 @@ type Input struct {
 	// Targets are by name. A target without an entry is not enrolled.
 	Targets map[string]Target
 	Tasks   map[TaskKey]TaskPhase
+	// Hubs have the results of the checks that the leading hub tests, by scope.
+	Hubs map[string]Hub
+}
+
+// Hub contains the results of the checks of one scope that the leading hub tests.
+type Hub struct {
+	Name   string // of the hub that has changed a result last; "" if none has
+	Checks []fleet.CheckResult
 }
 
 // Subject is the kind of the part of a scope that a reason concerns.
@@ -127,6 +135,8 @@ type Result struct {
 // Check is the verdict of a check. The numbers of testers include only testers that count.
 type Check struct {
 	Name                        string
+	Hub                         bool    // the leading hub tests it
+	Why                         string  // the reason of the result of the hub
 	Verdict                     Verdict // ready, pending, failed or unknown
 	Required                    int     // the number of testers that must succeed
 	OK, Failed, Pending, Unsure int
@@ -137,32 +147,34 @@ func (c Check) Counted() int { return c.OK + c.Failed + c.Pending + c.Unsure }
 
 // TesterState is the result of one tester of a check.
 type TesterState struct {
-	Name    string
+	Name    string // of a target, or of a hub
+	Hub     bool
 	Absent  Absence
 	Outcome fleet.CheckOutcome // "" is unknown
 	Since   int64              // ns since 1970; 0 if it is unknown
 	Text    string
 }
 
-// Testers returns the states of the targets that test a check, sorted by name.
-func Testers(s query.Scope, c query.ScopeCheck, targets map[string]Target) []TesterState {
-	names := testers(s, c)
+// Testers returns the states of the targets that test a check, sorted by name, or of the leading hub.
+func Testers(in Input, s query.Scope, c query.ScopeCheck) []TesterState {
+	if c.Hub {
+		hub := in.Hubs[s.ID()]
+		out := TesterState{Name: hub.Name, Hub: true}
+		out.result(hub.Checks, s.ID(), c, "the leading hub has not tested it yet")
+		return []TesterState{out}
+	}
+	names := s.Targets
+	if c.Outside {
+		names = c.From
+	}
 	out := make([]TesterState, 0, len(names))
 	for _, name := range names {
-		out = append(out, tester(name, s.ID(), c, targets))
+		out = append(out, tester(name, s.ID(), c, in.Targets))
 	}
 	return out
 }
 
-// testers returns the names of the targets that test a check.
-func testers(s query.Scope, c query.ScopeCheck) []string {
-	if c.Outside {
-		return c.From
-	}
-	return s.Targets
-}
-
-// tester returns the result of one tester. It counts only while the tester is connected.
+// tester returns the result of one target. It counts only while the target is connected.
 func tester(name, scope string, c query.ScopeCheck, targets map[string]Target) TesterState {
 	t, ok := targets[name]
 	out := TesterState{Name: name, Absent: t.Absent}
@@ -180,15 +192,25 @@ func tester(name, scope string, c query.ScopeCheck, targets map[string]Target) T
 		out.Outcome = fleet.CheckOK
 		return out
 	}
-	for _, r := range t.Checks {
-		if r.Scope == scope && r.Check == c.Name && r.Digest == c.Digest {
-			switch r.Outcome {
-			case fleet.CheckOK, fleet.CheckFailed, fleet.CheckPending:
-				out.Outcome, out.Since, out.Text = r.Outcome, r.Since, r.Text
-			}
-			return out
-		}
-	}
-	out.Text = "the target did not report a result yet, or its agent is older and tests no checks"
+	out.result(t.Checks, scope, c, "the target did not report a result yet, or its agent is older and tests no checks")
 	return out
+}
+
+// result sets the result of a check from all results of a tester. none is the text without a result.
+func (t *TesterState) result(all []fleet.CheckResult, scope string, c query.ScopeCheck, none string) {
+	t.Text = none
+	for _, r := range all {
+		if r.Scope != scope || r.Check != c.Name || r.Digest != c.Digest {
+			continue
+		}
+		switch r.Outcome {
+		case fleet.CheckOK, fleet.CheckFailed, fleet.CheckPending:
+			t.Outcome, t.Since, t.Text = r.Outcome, r.Since, r.Text
+		case fleet.CheckUnknown:
+			t.Since, t.Text = r.Since, r.Text
+		default:
+			t.Text = ""
+		}
+		return
+	}
 }

@@ -60,9 +60,11 @@ type Probe = source.Probe
 type ScopeCheck struct {
 	Name string
 	Probe
-	// From are the names of the targets that test it, sorted, if Outside is set. Otherwise, the members test it.
+	// From are the names of the targets that test it, sorted, if Outside is set. Otherwise, the leading hub tests it if
+	// Hub is set, and the members test it if not.
 	From    []string
 	Outside bool
+	Hub     bool `json:",omitempty"`
 	// Quorum is the number of targets that must succeed: all, a number, or a percentage such as "80%".
 	Quorum    string
 	Every     int64 // interval between two tests

@@ -32,6 +32,7 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	}
 	out.Kinds = scopeKinds(p)
 	for _, s := range p.Scopes {
+		byHubs := out.byHubs(s.Kind)
 		x := Scope{Kind: s.Kind, Name: s.Name, Description: s.Description, MinMembers: s.MinMembers, Tasks: s.Tasks,
 			Source: placeOf(s.Range), Element: elementOf(s.Each)}
 		if e := s.Environment; e != nil {
@@ -49,7 +50,7 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 			x.Checks = append(x.Checks, ScopeCheck{Name: c.Name, Probe: c.Probe,
 				From:   selected(c.From, "check "+c.Name+" of "+s.ID(), c.Range),
 				Quorum: c.Quorum, Every: c.Every, Timeout: c.Timeout, FailAfter: c.FailAfter, Digest: c.Digest,
-				Source: placeOf(c.Range), Outside: c.From != nil})
+				Source: placeOf(c.Range), Outside: c.From != nil, Hub: c.From == nil && byHubs})
 		}
 		out.Scopes = append(out.Scopes, x)
 	}
@@ -61,6 +62,11 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 		out = Scopes{}
 	}
 	return out, source.Finish(p, r.List)
+}
+
+// byHubs reports whether hubs do the tasks of scopes of a kind.
+func (s Scopes) byHubs(kind string) bool {
+	return slices.ContainsFunc(s.Kinds, func(k ScopeKind) bool { return k.Name == kind && k.ByHubs() })
 }
 
 func placeOf(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
@@ -231,8 +237,14 @@ func (s Scope) valid() error {
 	return nil
 }
 
-// validFor reports members of a scope whose tasks hubs do, and secrets of a task that members do.
+// validFor reports members of a scope whose tasks hubs do, checks that the wrong hosts test, and secrets of a task that
+// members do.
 func (s Scope) validFor(kind ScopeKind) error {
+	for _, c := range s.Checks {
+		if c.Hub != (kind.ByHubs() && !c.Outside) {
+			return fmt.Errorf("the check %.80q of %s has no tester", c.Name, s.ID())
+		}
+	}
 	if kind.ByHubs() {
 		if len(s.Targets)+len(s.Scopes)+s.MinMembers > 0 {
 			return fmt.Errorf("the scope %.80q has members", s.ID())
@@ -258,15 +270,26 @@ type OwnCheck struct {
 	ScopeCheck
 }
 
+// HubTests returns the checks that the leading hub tests, sorted by scope and name.
+func (s Scopes) HubTests() []OwnCheck {
+	return s.tests(func(_ Scope, c ScopeCheck) bool { return c.Hub })
+}
+
 // Tests returns the checks that a target tests, sorted by scope and name.
-func (s Scopes) Tests(target string) (out []OwnCheck) {
+func (s Scopes) Tests(target string) []OwnCheck {
+	return s.tests(func(x Scope, c ScopeCheck) bool {
+		if c.Outside {
+			return slices.Contains(c.From, target)
+		}
+		return slices.Contains(x.Targets, target)
+	})
+}
+
+// tests returns the selected checks, sorted by scope and name.
+func (s Scopes) tests(selected func(Scope, ScopeCheck) bool) (out []OwnCheck) {
 	for _, x := range s.Scopes {
 		for _, c := range x.Checks {
-			from := x.Targets
-			if c.Outside {
-				from = c.From
-			}
-			if slices.Contains(from, target) {
+			if selected(x, c) {
 				out = append(out, OwnCheck{Scope: x.ID(), ScopeCheck: c})
 			}
 		}
@@ -281,8 +304,7 @@ func (s Scopes) Tests(target string) (out []OwnCheck) {
 func (s Scopes) HubTask(scope, name string) (ScopeTask, bool) {
 	for _, x := range s.Scopes {
 		i := slices.IndexFunc(x.Tasks, func(t ScopeTask) bool { return t.Name == name })
-		byHubs := slices.ContainsFunc(s.Kinds, func(k ScopeKind) bool { return k.Name == x.Kind && k.ByHubs() })
-		if x.ID() == scope && i >= 0 && byHubs {
+		if x.ID() == scope && i >= 0 && s.byHubs(x.Kind) {
 			return x.Tasks[i], true
 		}
 	}

@@ -47,7 +47,7 @@ func probeAttrs() []kind.Attr {
 func scopeCheckAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "from", Type: cty.List(cty.String),
-			Doc: "the targets that test it: name patterns or /regular expressions/; default: the members"},
+			Doc: "the targets that test it: name patterns or /regular expressions/; default: the members, or the leading hub"},
 		{Name: "quorum", Type: cty.DynamicPseudoType,
 			Doc: `how many of them must succeed: "all", a number, or a percentage such as "80%"; default: "all"`},
 		durationOf("every", "time between two tests, from 5s to 1h; default: 30s"),

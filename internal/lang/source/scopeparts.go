@@ -151,12 +151,14 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 		c.From = &Selector{}
 		c.From.Names, c.From.Patterns = x.patterns(a.Expr)
 	}
-	if s.Members == nil && c.From == nil {
-		why := "The members of this scope are scopes, which cannot test a condition."
-		if x.prog.executor(s.Kind) == HubExecutor {
-			why = "This scope has no members, and hubs test no checks."
-		}
-		x.Errorf(r, "Check without targets", `%s Set from, the targets that test it: from = ["mon1"].`, why)
+	hub := x.prog.executor(s.Kind) == HubExecutor && c.From == nil
+	if q := at["quorum"]; hub && q != nil {
+		x.Errorf(syntax.RangeOf(q.NameRange), "Attribute without effect",
+			"Only the leading hub tests this check, so it has no quorum. Remove quorum, or set from, the targets that test it.")
+	}
+	if s.Members == nil && c.From == nil && !hub {
+		x.Errorf(r, "Check without targets", `The members of this scope are scopes, which cannot test a condition. `+
+			`Set from, the targets that test it: from = ["mon1"].`)
 	}
 	c.Digest = DigestOf(c.Probe)
 	s.Checks = append(s.Checks, c)

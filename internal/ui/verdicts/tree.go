@@ -147,7 +147,11 @@ func members(x document.Scope) Tree {
 func check(c document.ScopeCheck, why document.ScopeReason) Tree {
 	t := Tree{Name: "check " + c.Name, Place: "check-" + url.PathEscape(c.Name), State: string(c.Verdict), Text: why.Text,
 		Targets: why.Targets}
-	if t.Text == "" {
+	switch {
+	case t.Text != "":
+	case c.ByHub():
+		t.Text = "succeeds on the leading hub"
+	default:
 		t.Text = fmt.Sprintf("succeeds on %d targets, %d are required", c.OK, c.Required)
 	}
 	return t

@@ -70,6 +70,14 @@ func TestScopePage(t *testing.T) {
 	}, "read")
 	inOrder(t, read(s, "/scopes/rack/r1").Body.String(), "rack/r1", "Reasons",
 		`href="/scopes/cluster/search"`, "1 failed: es2", "History")
+	s, _ = scopedSite(t, func(d *document.ScopeDetail) {
+		d.Checks[0].Testers = []document.ScopeTester{{Name: "hub1", Hub: true, Outcome: "failed", Text: "refused"}}
+	}, "read")
+	if page := read(s, "/scopes/cluster/search").Body.String(); strings.Contains(page, "/targets/hub1") {
+		t.Error("the page has a link to a target for a hub")
+	} else {
+		inOrder(t, page, `id="check-formed"`, "The leading hub tests it.", ">Hub</th>", "hub1", "failed", "refused")
+	}
 	if got := *h.Queries; len(got) != 1 || got[0] != "within=rack%2Fr1" {
 		t.Errorf("the hub got %q", got)
 	}

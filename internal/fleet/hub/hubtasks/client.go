@@ -1,6 +1,7 @@
 package hubtasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/scopes"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
-// Client lets the server of this host do tasks.
+// Client lets the server of this host do tasks and test conditions.
 type Client struct {
 	// Dial connects to the socket of the server. The error wraps fs.ErrNotExist if there is none.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
@@ -28,7 +31,7 @@ func (c Client) Unable() string {
 	_, err := c.ask(ctx, request{})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "tasks are not allowed on its host. Allow them: systemctl enable --now fettle-hub-tasks"
+		return notAllowed
 	case err != nil:
 		return "the service for tasks on its host does not answer: " + err.Error()
 	}
@@ -48,6 +51,30 @@ func (c Client) ask(ctx context.Context, q request) (reply, error) {
 	}
 	return receive[reply](conn, maxReply)
 }
+
+// Test tests a condition once. nil: it holds. An error that wraps checks.ErrUntested means that the server did not test
+// it.
+func (c Client) Test(ctx context.Context, p query.Probe, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit+askFor)
+	defer cancel()
+	r, err := c.ask(ctx, request{Verify: &p, Timeout: int64(limit / time.Second)})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New(notAllowed)
+	case err != nil:
+		err = fmt.Errorf("the service for tasks on the host of the hub did not test it: %w", err)
+	case r.Outcome == fleet.TaskVerified:
+		return nil
+	case r.Outcome == fleet.TaskNotDone:
+		return errors.New(cmp.Or(r.Text, "it failed without a reason"))
+	default:
+		err = errors.New("the service for tasks on the host of the hub has an older version. Restart it: " +
+			"systemctl restart fettle-hub-tasks")
+	}
+	return fmt.Errorf("%w: %w", checks.ErrUntested, err)
+}
+
+const notAllowed = "tasks are not allowed on its host. Allow them: systemctl enable --now fettle-hub-tasks"
 
 var errNotSent = errors.New("cannot reach the service for tasks on the host of the hub")
 

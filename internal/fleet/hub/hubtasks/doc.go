@@ -19,5 +19,5 @@
 // The socket accepts only root and the user of the hub. One connection is one attempt: the client sends one line of
 // JSON, a request, and reads one line, a reply. If the client closes the connection before the reply, the server kills
 // the command. A client without a reply does not know the result. An empty request asks only whether the server is
-// there. The server never repeats a request.
+// there, and a request with only a condition tests it once. The server never repeats a request.
 package hubtasks

@@ -61,6 +61,19 @@ func (p Preparer) Prepare(ctx context.Context, at fleet.Revision, a fleet.TaskAt
 	return scopes.Work{Attempt: a, ScopeTask: t, Env: env}, err
 }
 
+// Accept returns nil if the commit is signed as required.
+func (p Preparer) Accept(ctx context.Context, at fleet.Revision) error {
+	if p.Signers == nil {
+		return nil
+	}
+	parts, _, end, err := p.Tree(ctx, at)
+	if err != nil {
+		return fmt.Errorf("cannot read the commit of the check: %w", err)
+	}
+	defer end()
+	return p.verify(parts)
+}
+
 // verify verifies the signature of the root part, which contains all scopes and all files that they read.
 func (p Preparer) verify(parts []fleet.Assigned) error {
 	if p.Signers == nil {

@@ -107,6 +107,9 @@ func TestPrepare(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), tsig) || w.Env != nil {
 				t.Errorf("%+v, %v, want %s", w, err, x.want)
 			}
+			if err := x.p.Accept(t.Context(), fleet.Revision{}); (err == nil) != (x.p.Signers == nil) {
+				t.Errorf("it accepts the commit: %v", err)
+			}
 		})
 	}
 }

@@ -21,7 +21,8 @@ const (
 	maxTail    = 300 // bytes of the output that a reply has
 )
 
-// request is one attempt. Without a command, it only asks whether the server is there.
+// request is one attempt. Without a command, it is one test of Verify within Timeout. Without both, it only asks
+// whether the server is there. An older server answers a test as if it had neither.
 type request struct {
 	Scope      string            `json:"scope,omitempty"`
 	Task       string            `json:"task,omitempty"`

@@ -46,7 +46,7 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) {
 	if err != nil {
 		return // the client has no result
 	}
-	if len(q.Command) == 0 {
+	if len(q.Command) == 0 && q.Verify == nil {
 		_ = send(conn, reply{})
 		return
 	}
@@ -54,7 +54,12 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) {
 		_, _ = conn.Read(make([]byte, 1)) // until the client closes the connection
 		cancel()
 	}()
-	outcome, err := s.do(ctx, q)
+	outcome, err := fleet.TaskOutcome(""), error(nil)
+	if len(q.Command) > 0 {
+		outcome, err = s.do(ctx, q)
+	} else {
+		outcome, err = s.test(ctx, q)
+	}
 	r := reply{Outcome: outcome}
 	if err != nil {
 		r.Text = strings.ToValidUTF8(err.Error(), "\uFFFD")
@@ -62,6 +67,14 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) {
 	if ctx.Err() == nil {
 		_ = send(conn, r)
 	}
+}
+
+// test tests a condition that is not part of a task.
+func (s Server) test(ctx context.Context, q request) (fleet.TaskOutcome, error) {
+	if err := s.Test(ctx, *q.Verify, time.Duration(q.Timeout)*time.Second); err != nil {
+		return fleet.TaskNotDone, err
+	}
+	return fleet.TaskVerified, nil
 }
 
 // do does an attempt. The error contains no secret.

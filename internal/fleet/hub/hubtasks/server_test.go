@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/scopes"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang/query"
@@ -129,6 +130,38 @@ func TestOutcomes(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/never"); err == nil {
 		t.Error("a command began that must not begin")
+	}
+}
+
+// TestConditions: the result of a test of a condition. Without a result of the service, the condition is untested.
+func TestConditions(t *testing.T) {
+	c, dir := serve(t)
+	there := filepath.Join(dir, "there")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Test(t.Context(), query.Probe{File: there}, time.Second); err != nil {
+		t.Error(err)
+	}
+	err := c.Test(t.Context(), query.Probe{File: "/none"}, time.Second)
+	if err == nil || errors.Is(err, checks.ErrUntested) || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
+	}
+	err = dialer(filepath.Join(dir, "none")).Test(t.Context(), query.Probe{File: there}, time.Second)
+	if !errors.Is(err, checks.ErrUntested) || !strings.Contains(err.Error(), "systemctl enable --now fettle-hub-tasks") {
+		t.Error(err)
+	}
+	older := Client{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+		here, there := net.Pipe()
+		go func() {
+			_, _ = receive[request](there, maxRequest)
+			_ = send(there, reply{})
+		}()
+		return here, nil
+	}}
+	err = older.Test(t.Context(), query.Probe{File: there}, time.Second)
+	if !errors.Is(err, checks.ErrUntested) || !strings.Contains(err.Error(), "systemctl restart fettle-hub-tasks") {
+		t.Error(err)
 	}
 }
 

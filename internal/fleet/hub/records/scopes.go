@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/scope"
 	"fettle.dev/fettle/internal/lang/query"
@@ -26,6 +27,9 @@ type Scope struct {
 	Verdict ScopeVerdict   `json:"verdict"`
 	Earlier []ScopeVerdict `json:"earlier,omitempty"` // the newest last
 	Wrote   int64          `json:"wrote,omitempty"`   // time of the last write of a verdict
+	// HubChecks are the newest results of the checks that the leading hub tests, and Hub is the hub that stored them.
+	Hub       string              `json:"hub,omitempty"`
+	HubChecks []fleet.CheckResult `json:"hub_checks,omitempty"`
 }
 
 // ScopeVerdict is a verdict of a scope since a time.

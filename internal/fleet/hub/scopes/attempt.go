@@ -2,6 +2,7 @@ package scopes
 
 import (
 	"context"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/lang/query"
@@ -17,6 +18,11 @@ type OnHub struct {
 	Prepare func(ctx context.Context, at fleet.Revision, a fleet.TaskAttempt) (Work, error)
 	// Do does the work, once. An empty outcome means that the result is unknown.
 	Do func(ctx context.Context, w Work) (fleet.TaskOutcome, string)
+	// Accept returns why this hub may not run commands of a revision, or nil.
+	Accept func(ctx context.Context, at fleet.Revision) error
+	// Test tests a condition once, within a limit. nil: it holds. An error that wraps checks.ErrUntested means that it
+	// could not be tested.
+	Test func(ctx context.Context, p query.Probe, limit time.Duration) error
 	// Journal stores the attempts of this hub.
 	Journal Journal
 }

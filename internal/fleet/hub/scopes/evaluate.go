@@ -45,7 +45,7 @@ func (s *Scopes) forget() {
 func (s *Scopes) evaluate(ctx context.Context) (*evaluation, error) {
 	out := &evaluation{at: s.Now(), targets: map[string]document.Target{}, results: map[string]scope.Result{}}
 	out.input = scope.Input{Declared: s.stored(), Targets: map[string]scope.Target{},
-		Tasks: map[scope.TaskKey]scope.TaskPhase{}}
+		Tasks: map[scope.TaskKey]scope.TaskPhase{}, Hubs: s.hubResults()}
 	if len(out.input.Declared.Scopes) > 0 {
 		if err := s.observe(ctx, out); err != nil {
 			return nil, err
@@ -132,4 +132,15 @@ func absence(t document.Target) scope.Absence {
 func (s *Scopes) scopeOf(id string) (records.Scope, bool) {
 	f, _, ok := s.Records.Scopes.Get(id)
 	return f.State, ok && !f.State.Undeclared
+}
+
+// hubResults returns the stored results of the checks that hubs test, by scope.
+func (s *Scopes) hubResults() map[string]scope.Hub {
+	out := map[string]scope.Hub{}
+	for _, f := range s.Records.Scopes.Values() {
+		if x := f.State; !x.Undeclared && len(x.HubChecks) > 0 {
+			out[x.Scope.ID()] = scope.Hub{Name: x.Hub, Checks: x.HubChecks}
+		}
+	}
+	return out
 }

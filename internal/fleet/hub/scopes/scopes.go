@@ -4,7 +4,8 @@
 //	s.Declare(revision, declared) // on the leading hub, after each commit
 //	err := s.Run(ctx)           // on the leading hub
 //
-// The tasks of some kinds, such as universe, are done by the leading hub itself: see RunAttempts.
+// The tasks of some kinds, such as universe, are done by the leading hub itself: see RunAttempts. It also tests checks
+// of these kinds: see RunChecks.
 //
 // Each hub evaluates verdicts for its users. Only the leading hub stores verdicts, and begins attempts of tasks. It
 // stores an attempt with compare-and-set before it creates the job of the attempt. The identity of the job follows from
@@ -47,8 +48,8 @@ type Scopes struct {
 
 // New returns the scopes that the store has.
 func New(c Config) *Scopes {
-	return &Scopes{Config: c, began: c.Now(), declared: declared{wake: make(chan struct{}, 1)},
-		own: ownAttempts{wake: make(chan struct{}, 1)}}
+	return &Scopes{Config: c, began: c.Now(), own: ownAttempts{wake: make(chan struct{}, 1)},
+		declared: declared{wake: make(chan struct{}, 1), tests: make(chan struct{}, 1)}}
 }
 
 // declared are the scopes of the newest commit that the leading hub read. The mutex protects the fields above it.
@@ -58,6 +59,7 @@ type declared struct {
 	known bool // a commit was read
 	mu    sync.Mutex
 	wake  chan struct{} // has a value after Declare and Poke
+	tests chan struct{} // has a value after Declare, and after a result of a check
 }
 
 // Declare sets the scopes that the repository declares at a revision. Run stores them.
@@ -66,12 +68,21 @@ func (s *Scopes) Declare(at fleet.Revision, all query.Scopes) {
 	s.declared.at, s.declared.all, s.declared.known = at, all.WithoutInputs(), true
 	s.declared.mu.Unlock()
 	s.Poke()
+	s.pokeTests()
 }
 
 // Poke makes Run evaluate the scopes again soon.
 func (s *Scopes) Poke() {
 	select {
 	case s.declared.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pokeTests makes RunChecks read the declaration and store results.
+func (s *Scopes) pokeTests() {
+	select {
+	case s.declared.tests <- struct{}{}:
 	default:
 	}
 }

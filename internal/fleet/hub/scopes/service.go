@@ -134,9 +134,9 @@ func describeChecks(x records.Scope, e *evaluation) (out []document.ScopeCheck) 
 		if !known {
 			d.Verdict = document.VerdictUnknown // no members count
 		}
-		for _, t := range scope.Testers(x.Scope, c, e.input.Targets) {
-			d.Testers = append(d.Testers, document.ScopeTester{Name: t.Name, Absent: document.ScopeMemberState(t.Absent),
-				Outcome: t.Outcome, Since: t.Since, Text: t.Text})
+		for _, t := range scope.Testers(e.input, x.Scope, c) {
+			d.Testers = append(d.Testers, document.ScopeTester{Name: t.Name, Hub: t.Hub,
+				Absent: document.ScopeMemberState(t.Absent), Outcome: t.Outcome, Since: t.Since, Text: t.Text})
 		}
 		out = append(out, d)
 	}

@@ -59,8 +59,14 @@ func madeOf(d document.ScopeDetail) string {
 }
 
 func showCheck(s *cli.Printer, c document.ScopeCheck) {
-	s.Printf("\nCheck %s: %s; succeeds on %d of %d targets, %d required; quorum %s\n", c.Name, c.Verdict, c.OK,
-		c.OK+c.Failed+c.Pending+c.Unknown, c.Required, c.Quorum)
+	header := "TARGET"
+	if c.ByHub() {
+		header = "HUB"
+		s.Printf("\nCheck %s: %s; the leading hub tests it\n", c.Name, c.Verdict)
+	} else {
+		s.Printf("\nCheck %s: %s; succeeds on %d of %d targets, %d required; quorum %s\n", c.Name, c.Verdict, c.OK,
+			c.OK+c.Failed+c.Pending+c.Unknown, c.Required, c.Quorum)
+	}
 	var rows [][]string
 	for _, t := range c.Testers {
 		outcome := cmp.Or(string(t.Outcome), "unknown")
@@ -69,5 +75,5 @@ func showCheck(s *cli.Printer, c document.ScopeCheck) {
 		}
 		rows = append(rows, []string{t.Name, outcome, since(s, t.Since), t.Text})
 	}
-	s.Style().Table(s.App.Stdout, []string{"TARGET", "RESULT", "SINCE", "REASON"}, rows)
+	s.Style().Table(s.App.Stdout, []string{header, "RESULT", "SINCE", "REASON"}, rows)
 }

@@ -72,6 +72,22 @@ func TestScopeShow(t *testing.T) {
 		"cluster/search  templates  waiting  2026-11-21 04:21:57                 waits: check.formed")
 }
 
+// TestCheckOfHub: an operator sees the result of a check that the leading hub tests.
+func TestCheckOfHub(t *testing.T) {
+	show := func(testers ...document.ScopeTester) string {
+		return shown(showCheck, document.ScopeCheck{Name: "dns", Verdict: "failed", Quorum: "all", Testers: testers})
+	}
+	since := apitest.Now().UnixNano()
+	compare(t, show(document.ScopeTester{Name: "hub1", Hub: true, Outcome: "failed", Since: since, Text: "refused"}),
+		"", "Check dns: failed; the leading hub tests it",
+		"HUB   RESULT  SINCE                REASON",
+		"hub1  failed  2026-11-21 04:21:57  refused")
+	compare(t, show(document.ScopeTester{Hub: true, Text: "the leading hub has not tested it yet"}),
+		"", "Check dns: failed; the leading hub tests it",
+		"HUB  RESULT   SINCE  REASON",
+		"     unknown         the leading hub has not tested it yet")
+}
+
 func TestScopeHistory(t *testing.T) {
 	all := apitest.Scopes{}.ScopeHistory()
 	compare(t, shown(showHistory, document.ScopeHistory{Verdicts: all}),

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/lang/query"
 )
 
 // world is the host of a tester.
 type world struct {
-	*checks.Tester
+	*checks.Tester[checks.Composition]
 	mu    sync.Mutex
 	fails string // the reason for which conditions do not hold
 	lists map[string][]checks.Check
@@ -36,7 +36,7 @@ type seen struct {
 
 func run(t *testing.T, known ...fleet.CheckResult) *world {
 	w := &world{lists: map[string][]checks.Check{}}
-	w.Tester = &checks.Tester{Target: "t", Known: known, Now: time.Now, Again: time.Minute,
+	w.Tester = &checks.Tester[checks.Composition]{Target: "t", Known: known, Now: time.Now, Again: time.Minute,
 		Warn:    func(text string) { w.do(func() { w.seen.warned = append(w.seen.warned, text) }) },
 		Changed: func(all []fleet.CheckResult) { w.do(func() { w.seen.told = append(w.seen.told, all) }) },
 		Read: func(_ context.Context, c checks.Composition) ([]checks.Check, error) {

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,19 +13,24 @@ import (
 	"fettle.dev/fettle/internal/lang/query"
 )
 
+// ErrUntested means that a condition could not be tested, so it neither holds nor fails. Its result is unknown.
+var ErrUntested = errors.New("the condition cannot be tested")
+
 // Composition is the applied content of a target.
 type Composition struct {
 	Has    fleet.Assignment
 	Absent []string // assigned modules that it does not contain
 }
 
-// Tester tests the checks of scopes. All fields above mu are required.
-type Tester struct {
-	Target string              // identity of the target
+// Tester tests the checks of scopes that content of the type C declares: a Composition on a target. All fields above mu
+// are required.
+type Tester[C any] struct {
+	Target string              // identity of the target or the hub
 	Known  []fleet.CheckResult // of an earlier process
-	// Read returns the checks that the target tests.
-	Read func(ctx context.Context, c Composition) ([]Check, error)
-	// Test tests a condition once, within the limit. nil: it holds. It must be safe for concurrent use.
+	// Read returns the checks of some content that it tests.
+	Read func(ctx context.Context, c C) ([]Check, error)
+	// Test tests a condition once, within the limit. nil: it holds. An error that wraps ErrUntested is the reason of an
+	// unknown result. Test must be safe for concurrent use.
 	Test func(ctx context.Context, p query.Probe, limit time.Duration) error
 	// Changed is called with all results, after a change.
 	Changed func([]fleet.CheckResult)
@@ -34,12 +40,12 @@ type Tester struct {
 	Again time.Duration
 
 	mu     sync.Mutex
-	newest *Composition  // not read yet
+	newest *C            // not read yet
 	poke   chan struct{} // newest is set
 }
 
 // wake returns the channel that reports a newer composition.
-func (t *Tester) wake() chan struct{} {
+func (t *Tester[C]) wake() chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.poke == nil {
@@ -48,8 +54,8 @@ func (t *Tester) wake() chan struct{} {
 	return t.poke
 }
 
-// Applied makes the tester read the checks of another composition. It does not block.
-func (t *Tester) Applied(c Composition) {
+// Applied makes the tester read the checks of other content. It does not block.
+func (t *Tester[C]) Applied(c C) {
 	poke := t.wake()
 	t.mu.Lock()
 	t.newest = &c
@@ -60,7 +66,7 @@ func (t *Tester) Applied(c Composition) {
 	}
 }
 
-func (t *Tester) take() *Composition {
+func (t *Tester[C]) take() *C {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.newest
@@ -71,12 +77,13 @@ func (t *Tester) take() *Composition {
 // test is a test that ended.
 type test struct {
 	Check
-	failure string
+	failure  string
+	untested bool // for the reason failure
 }
 
 // Run tests the checks until ctx ends, and waits for the tests. It must be called only once.
-func (t *Tester) Run(ctx context.Context) {
-	r := running{Tester: t, schedule: NewSchedule(t.Target, t.Known), start: t.Now(), told: t.Known,
+func (t *Tester[C]) Run(ctx context.Context) {
+	r := running[C]{Tester: t, schedule: NewSchedule(t.Target, t.Known), start: t.Now(), told: t.Known,
 		ended: make(chan test), read: make(chan []Check)}
 	defer r.work.Wait()
 	timer := time.NewTimer(time.Hour)
@@ -96,7 +103,11 @@ func (t *Tester) Run(ctx context.Context) {
 		case list := <-r.read:
 			r.declare(list)
 		case e := <-r.ended:
-			r.schedule.End(e.Check, e.failure, r.now())
+			if e.untested {
+				r.schedule.Skip(e.Check, e.failure, r.now())
+			} else {
+				r.schedule.End(e.Check, e.failure, r.now())
+			}
 			r.tell()
 		case <-timer.C:
 		case <-ctx.Done():
@@ -107,8 +118,8 @@ func (t *Tester) Run(ctx context.Context) {
 }
 
 // running is the state of Run.
-type running struct {
-	*Tester
+type running[C any] struct {
+	*Tester[C]
 	schedule *Schedule
 	start    time.Time
 	told     []fleet.CheckResult
@@ -118,21 +129,21 @@ type running struct {
 	reading  func() // ends the current reading
 }
 
-func (r *running) now() Now {
+func (r *running[C]) now() Now {
 	now := r.Now()
 	return Now{Wall: now.UnixNano(), Mono: now.Sub(r.start)}
 }
 
 // begin starts the tests that are due.
-func (r *running) begin(ctx context.Context) {
+func (r *running[C]) begin(ctx context.Context) {
 	for _, c := range r.schedule.Begin(r.now()) {
 		r.work.Go(func() {
-			failure := ""
-			if err := r.Test(ctx, c.Probe, seconds(c.Timeout)); err != nil {
+			failure, err := "", r.Test(ctx, c.Probe, seconds(c.Timeout))
+			if err != nil {
 				failure = cmp.Or(err.Error(), "it failed without a reason")
 			}
 			select {
-			case r.ended <- test{c, failure}:
+			case r.ended <- test{c, failure, errors.Is(err, ErrUntested)}:
 			case <-ctx.Done():
 			}
 		})
@@ -140,7 +151,7 @@ func (r *running) begin(ctx context.Context) {
 }
 
 // declare replaces the checks. Checks above the limit are not tested, so their results are unknown.
-func (r *running) declare(list []Check) {
+func (r *running[C]) declare(list []Check) {
 	if len(list) > fleet.MaxChecks {
 		r.Warn(fmt.Sprintf("the configuration has %d checks of scopes for this target, which tests only the first %d. Use "+
 			"from to select other targets for some of them", len(list), fleet.MaxChecks))
@@ -151,15 +162,15 @@ func (r *running) declare(list []Check) {
 }
 
 // tell passes on the results, if they have changed.
-func (r *running) tell() {
+func (r *running[C]) tell() {
 	if now := r.schedule.Results(); !slices.Equal(now, r.told) {
 		r.told = now
 		r.Changed(now)
 	}
 }
 
-// startReading reads the checks of a composition until it succeeds, or until it is called again.
-func (r *running) startReading(ctx context.Context, c *Composition) {
+// startReading reads the checks of some content until it succeeds, or until it is called again.
+func (r *running[C]) startReading(ctx context.Context, c *C) {
 	if c == nil {
 		return
 	}

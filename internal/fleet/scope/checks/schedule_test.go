@@ -3,11 +3,12 @@ package checks_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/checks"
+	"fettle.dev/fettle/internal/fleet/scope/checks"
 	"fettle.dev/fettle/internal/lang/query"
 )
 
@@ -44,6 +45,39 @@ func TestOutcomes(t *testing.T) {
 		"failed10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestUntested: a test that could not be made has an unknown result, and FailAfter counts again afterwards.
+func TestUntested(t *testing.T) {
+	s := checks.NewSchedule("t", nil)
+	c := check("universe/a", "x", "d", 10, 15)
+	s.Declare([]checks.Check{c}, at(0))
+	now := time.Duration(0)
+	var got []string
+	for _, failure := range []string{"", "?no service", "?no service", "1", "2", "?no service", "3", "4", "5", ""} {
+		wait, _ := s.Wait(at(now))
+		now += wait
+		s.Begin(at(now))
+		if why, untested := strings.CutPrefix(failure, "?"); untested {
+			s.Skip(c, why, at(now))
+		} else {
+			s.End(c, failure, at(now))
+		}
+		r := s.Results()[0]
+		got = append(got, fmt.Sprint(r.Outcome, r.Text, r.Since == int64(now)))
+		now = now.Truncate(10*time.Second) + 9*time.Second
+	}
+	want := []string{"oktrue", "unknownno servicetrue", "unknownno servicefalse", "pending1true", "pending1false",
+		"unknownno servicetrue", "pending3true", "pending3false", "failed5true", "oktrue"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s.Begin(at(now + time.Minute))
+	s.Declare(nil, at(now))
+	s.Skip(c, "late", at(now))
+	if s.Results() != nil {
+		t.Error("a check that is not declared has a result")
 	}
 }
 

@@ -120,6 +120,21 @@ func (s *Schedule) End(c Check, failure string, now Now) {
 	e.result.Outcome, e.result.Since, e.result.Text = outcome, now.Wall, fleet.CheckText(failure)
 }
 
+// Skip records that a test could not be made, for a reason. The result is unknown until the next test, and FailAfter
+// counts again from the next failure.
+func (s *Schedule) Skip(c Check, why string, now Now) {
+	s.running--
+	e := s.find(c)
+	if e == nil {
+		return
+	}
+	e.running, e.tested = false, false
+	if e.result.Outcome == fleet.CheckUnknown && e.result.Text == fleet.CheckText(why) {
+		return
+	}
+	e.result.Outcome, e.result.Since, e.result.Text = fleet.CheckUnknown, now.Wall, fleet.CheckText(why)
+}
+
 // failed returns the outcome after a failure. FailAfter counts from the first failure after a success.
 func (e *entry) failed(now Now) fleet.CheckOutcome {
 	if !e.tested {
