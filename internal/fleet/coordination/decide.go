@@ -26,6 +26,9 @@ type Event struct {
 	Owner      string     // of Acquire, Release and Leave; it must pass CheckOwner
 	Token      uint64     // of Release and Leave: only the slot with this token; 0 means any
 	Working    bool       // of Leave: the owner may still work, until its lease ends
+	// Related are owners that must not hold a slot at the same time as the owner, of Acquire. The request of an owner with
+	// a slot succeeds nevertheless.
+	Related []string
 	// Order is larger than the Order of all earlier requests of the owner; 0 means unknown. A Release has no effect if
 	// the owner sent an Acquire later.
 	Order uint64
@@ -63,6 +66,7 @@ type Refusal string
 // Causes of refusals.
 const (
 	Full       Refusal = "full"       // all slots are taken
+	Related    Refusal = "related"    // a related owner has a slot
 	Undeclared Refusal = "undeclared" // the repository no longer declares the lock
 	Recovering Refusal = "recovering" // the fleet was restored a moment ago, and the holders may be unknown
 )
@@ -74,6 +78,7 @@ type Answer struct {
 	Holder
 	// Opens is the end of Recovering, in ms since 1970.
 	Opens   int64
+	Blocker string // of Related: the owner that has a slot
 	Changes []Change
 }
 
@@ -171,11 +176,24 @@ func (d *decision) acquire(e Event) {
 		d.Waiters = without(d.Waiters, e.Owner)
 	case d.Undeclared:
 		d.answer.Refused = Undeclared
+	case d.related(e) != "":
+		d.answer.Blocker = d.related(e)
+		d.refuse(Related, e.Owner)
 	case len(d.Holders) >= d.Slots:
 		d.refuse(Full, e.Owner)
 	default:
 		d.grant(e)
 	}
+}
+
+// related returns a related owner with a slot, or "".
+func (d *decision) related(e Event) string {
+	for _, h := range d.Holders {
+		if h.Owner != e.Owner && slices.Contains(e.Related, h.Owner) {
+			return h.Owner
+		}
+	}
+	return ""
 }
 
 // refuse refuses the request of an owner, which waits afterwards.
@@ -237,6 +255,8 @@ func (a Answer) Explain(s State) string {
 			return fmt.Sprintf("the slot of the lock %s is taken", s.Name)
 		}
 		return fmt.Sprintf("all %d slots of the lock %s are taken", s.Slots, s.Name)
+	case Related:
+		return fmt.Sprintf("%s has a slot of the lock %s, and must not use it at the same time", a.Blocker, s.Name)
 	case Undeclared:
 		return fmt.Sprintf("the repository no longer declares the lock %s", s.Name)
 	case Recovering:

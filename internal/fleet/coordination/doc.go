@@ -30,6 +30,8 @@
 //   - An owner waits from a refusal until it gets a slot, releases its slot, or does not repeat its request within
 //     WaitTime. The list of waiting owners is only for display, and is not a queue. It contains at most MaxWaiters
 //     owners. If a hub cannot store it, the request is refused nevertheless.
+//   - Related owners, such as a supervisor and its guests, do not get slots at the same time, also if slots are free.
+//     A relation counts if it was known at the request: an owner that has a slot keeps it.
 //   - An unknown lock: refused. An undeclared lock grants nothing; its holders remain until they release it or until
 //     an operator does.
 //   - Fewer slots than holders: the holders remain. Nothing is granted until fewer owners hold than there are slots.

@@ -39,6 +39,29 @@ func (j *judge) others(owner string, at, more time.Duration) (n int) {
 	return n
 }
 
+// supervisors are the supervisors of owners: b and c are guests of a, and d is a guest of c.
+var supervisors = map[string]string{"b": "a", "c": "a", "d": "c"}
+
+// above reports whether an owner contains another one, directly or not.
+func above(owner, other string) bool {
+	for s := supervisors[other]; s != ""; s = supervisors[s] {
+		if s == owner {
+			return true
+		}
+	}
+	return false
+}
+
+// relatedHolds reports whether a supervisor or a guest of an owner holds a slot, if leases last longer by more.
+func (j *judge) relatedHolds(owner string, at, more time.Duration) bool {
+	for name, c := range j.owners {
+		if (above(owner, name) || above(name, owner)) && (!j.free || at < c.asked+c.lease+more) {
+			return true
+		}
+	}
+	return false
+}
+
 // acquired checks the answer to a request at a time.
 func (j *judge) acquired(owner string, at time.Duration, refused string, token uint64) {
 	c, had := j.owners[owner]
@@ -50,6 +73,8 @@ func (j *judge) acquired(owner string, at time.Duration, refused string, token u
 		j.granted(owner, at, token, sure)
 	case sure:
 		j.failf("%s: %s holds a slot and cannot renew its lease: %s", at, owner, refused)
+	case refused == "related" && !j.relatedHolds(owner, at, 2*time.Minute):
+		j.failf("%s: %s is refused, and no related owner holds a slot", at, owner)
 	case refused == "full" && j.others(owner, at, 2*time.Minute) < j.slots:
 		j.failf("%s: %s is refused, and a slot is free", at, owner)
 	case refused == "undeclared" && !j.gone:
@@ -66,6 +91,9 @@ func (j *judge) granted(owner string, at time.Duration, token uint64, sure bool)
 	}
 	if n := j.others(owner, at, 0); n >= j.slots {
 		j.failf("%s: %s gets a slot, but %d of %d slots are taken", at, owner, n, j.slots)
+	}
+	if j.relatedHolds(owner, at, 0) {
+		j.failf("%s: %s gets a slot, and a related owner has one", at, owner)
 	}
 	if j.gone {
 		j.failf("%s: %s gets a slot of an undeclared lock", at, owner)

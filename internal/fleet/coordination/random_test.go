@@ -87,7 +87,7 @@ func (h *history) now() int64 {
 }
 
 func (h *history) define(expiry OnExpiry) {
-	d := Definition{Name: "reboots", Slots: rapid.IntRange(1, 3).Draw(h.T, "slots"), OnExpiry: expiry,
+	d := Definition{Name: "reboots", Slots: rapid.IntRange(1, 4).Draw(h.T, "slots"), OnExpiry: expiry,
 		Lease: rapid.SampledFrom([]time.Duration{2 * time.Minute, 5 * time.Minute}).Draw(h.T, "lease")}
 	h.decide(Event{Kind: Define, Definition: d})
 	h.judge.slots, h.judge.lease, h.judge.gone = d.Slots, d.Lease, false
@@ -99,7 +99,13 @@ func (h *history) owner() string {
 
 func (h *history) acquire() {
 	owner := h.owner()
-	a := h.decide(Event{Kind: Acquire, Owner: owner})
+	var related []string
+	for _, other := range []string{"a", "b", "c", "d", "e"} {
+		if above(owner, other) || above(other, owner) {
+			related = append(related, other)
+		}
+	}
+	a := h.decide(Event{Kind: Acquire, Owner: owner, Related: related})
 	h.judge.acquired(owner, h.at, string(a.Refused), a.Token)
 	h.judge.waiting.asked(owner, h.at, string(a.Refused))
 	if a.Refused == "" {

@@ -88,6 +88,9 @@ func newParts(c *core, released func(fleet.TargetID)) (p parts) {
 		MissingHubs: func(ctx context.Context) error { return members.MissingHubs(ctx, c.members) }})
 	p.rollouts = rollouts.NewLog(c.records.Rollouts)
 	p.locks = locks.New(locks.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
+		Related: func(ctx context.Context, id fleet.TargetID) ([]fleet.TargetID, error) {
+			return view.Related(ctx, c.view, id)
+		},
 		MayChange: c.members.MayChange, Trust: c.keyring.Trust, Trusted: p.targets.Trusted})
 	p.waits = waits.New(waits.Config{Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
 		MayChange: c.members.MayChange, Trusted: p.targets.Trusted,

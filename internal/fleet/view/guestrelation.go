@@ -138,3 +138,25 @@ func relate(ctx context.Context, v *View, target int64, guests []fleet.Guest) (c
 	}
 	return containers, conflicts, err
 }
+
+// supervisorSeen returns the supervisor of a target, or a zero value.
+func supervisorSeen(ctx context.Context, v *View, n int64) (seen, error) {
+	var machine string
+	err := v.read.QueryRowContext(ctx, "SELECT machine FROM places WHERE target = ? AND machine <> ''", n).Scan(&machine)
+	if errors.Is(err, sql.ErrNoRows) {
+		return seen{}, nil
+	}
+	if err != nil {
+		return seen{}, v.unread(err)
+	}
+	all, err := machines(ctx, v, []string{machine})
+	if err != nil {
+		return seen{}, err
+	}
+	for _, s := range all[machine].supervisors {
+		if c, _ := all[machine].of(s); c.target == n {
+			return s, nil
+		}
+	}
+	return seen{}, nil
+}

@@ -2,8 +2,6 @@ package view
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -64,25 +62,11 @@ func shownGuest(s fleet.GuestState, on moduleOnTarget) fleet.GuestState {
 
 // supervisorOf returns the supervisor of a target, or nil if there is none that the user of the request can see.
 func supervisorOf(ctx context.Context, v *View, n int64, now time.Time) (*document.Supervisor, error) {
-	var machine string
-	err := v.read.QueryRowContext(ctx, "SELECT machine FROM places WHERE target = ? AND machine <> ''", n).Scan(&machine)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, v.unread(err)
-	}
-	all, err := machines(ctx, v, []string{machine})
-	if err != nil {
+	s, err := supervisorSeen(ctx, v, n)
+	if err != nil || s.target == 0 || !fleet.OrganizationOf(ctx).Contains(s.organization) {
 		return nil, err
 	}
-	for _, s := range all[machine].supervisors {
-		if c, _ := all[machine].of(s); c.target != n || !fleet.OrganizationOf(ctx).Contains(s.organization) {
-			continue
-		}
-		return describedSupervisor(ctx, v, s, now)
-	}
-	return nil, nil
+	return describedSupervisor(ctx, v, s, now)
 }
 
 func describedSupervisor(ctx context.Context, v *View, s seen, now time.Time) (*document.Supervisor, error) {

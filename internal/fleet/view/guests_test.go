@@ -3,6 +3,7 @@ package view_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,4 +234,33 @@ func TestGuestsOfOrganizations(t *testing.T) {
 	put(t, w.v, of(1, "globex"))
 	w.shows(1, "", "globex")
 	w.shows(3, "g1 running", "acme")
+}
+
+// TestRelated: the supervisors and the targets in guests of a target, at all depths, and only if both report it.
+func TestRelated(t *testing.T) {
+	w := newFleetOfGuests(t, member(0), member(1), member(2), member(3), member(4))
+	nested := inside(1)
+	nested.Guests = []fleet.Guest{guest(3, fleet.GuestRunning)}
+	w.says(0, supervisor(guest(1, fleet.GuestRunning), guest(2, fleet.GuestStopped), guest(4, fleet.GuestRunning)))
+	w.says(1, nested)
+	w.says(2, inside(2))
+	w.says(3, inside(3))
+	for i, want := range []string{"t1 t2 t3", "t0 t3", "t0", "t0 t1", ""} {
+		ids, err := view.Related(t.Context(), w.v, id(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for n := range 5 {
+			if slices.Contains(ids, id(n)) {
+				names = append(names, fmt.Sprint("t", n))
+			}
+		}
+		if got := strings.Join(names, " "); got != want || len(ids) != len(names) {
+			t.Errorf("t%d is related to %q, want %q", i, got, want)
+		}
+	}
+	if ids, err := view.Related(t.Context(), w.v, id(77)); ids != nil || err != nil {
+		t.Errorf("%v, %v", ids, err)
+	}
 }

@@ -150,7 +150,7 @@ func refusalOf(err error) *refusal {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, &refused) && refused.Refused == coordination.Full:
+	case errors.As(err, &refused) && (refused.Refused == coordination.Full || refused.Refused == coordination.Related):
 		return &refusal{http.StatusConflict, "slots_taken", refused.Why}
 	case errors.As(err, &refused):
 		return &refusal{http.StatusServiceUnavailable, string(refused.Refused), refused.Why}

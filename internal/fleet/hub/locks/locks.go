@@ -9,6 +9,7 @@
 package locks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Config struct {
 	Warn    func(text string)
 	Records *records.Table
 	Events  events.Recorder
+	// Related returns the supervisors of a target and the targets in its guests, as far as they are known. nil: none.
+	Related func(ctx context.Context, id fleet.TargetID) ([]fleet.TargetID, error)
 	// MayChange returns an error while most hubs are down.
 	MayChange func() error
 	// Trust verifies client certificates. Trusted returns an active target, or an error.
@@ -90,14 +93,54 @@ func (s *Locks) acquire(ctx context.Context, name, owner string, number uint64) 
 		return coordination.Holder{}, err
 	}
 	e := coordination.Event{Kind: coordination.Acquire, Owner: owner, Order: number}
+	var err error
+	if e.Related, err = s.related(ctx, name, owner); err != nil {
+		return coordination.Holder{}, err
+	}
 	state, a, err := s.decide(ctx, name, e, order{})
 	switch {
 	case err != nil:
 		return coordination.Holder{}, err
 	case a.Refused != "":
-		return coordination.Holder{}, &RefusedError{Answer: a, Why: a.Explain(state)}
+		return coordination.Holder{}, &RefusedError{Answer: a, Why: s.explain(state, a)}
 	}
 	return a.Holder, nil
+}
+
+// related returns the owners that must not have a slot of a lock at the same time as an owner: of the lock that limits
+// reboots, its supervisors and the targets in its guests.
+func (s *Locks) related(ctx context.Context, name, owner string) (out []string, err error) {
+	if s.Related == nil || name != s.rebootLock() {
+		return nil, nil
+	}
+	all, err := s.Related(ctx, fleet.TargetID(owner))
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the supervisors and guests of the target: %w", err)
+	}
+	for _, id := range all {
+		out = append(out, string(id))
+	}
+	return out, nil
+}
+
+// rebootLock returns the name of the declared lock that limits reboots, or "".
+func (s *Locks) rebootLock() string {
+	for _, l := range s.Records.Locks.Values() {
+		if l.Reboots && !l.Undeclared {
+			return l.Name
+		}
+	}
+	return ""
+}
+
+// explain returns the cause of a refusal, with the name of a target.
+func (s *Locks) explain(state coordination.State, a coordination.Answer) string {
+	if a.Refused == coordination.Related {
+		t, _, _ := s.Records.Targets.Get(a.Blocker)
+		return fmt.Sprintf("%s has a slot of the lock %s: a supervisor and its guests do not reboot at the same time",
+			cmp.Or(t.Name, a.Blocker), state.Name)
+	}
+	return a.Explain(state)
 }
 
 // Release releases the slot of an owner, if it has one. by is the user that orders it, or "" for the owner itself.

@@ -55,16 +55,6 @@ func (s *Locks) exempt(id fleet.TargetID) bool {
 	return slices.ContainsFunc(s.Records.Exemptions.Values(), func(e assign.Exemption) bool { return e.Exempts(id, now) })
 }
 
-// rebootLock returns the name of the declared lock that limits reboots, or "".
-func (s *Locks) rebootLock() string {
-	for _, l := range s.Records.Locks.Values() {
-		if l.Reboots && !l.Undeclared {
-			return l.Name
-		}
-	}
-	return ""
-}
-
 func (s *Locks) slotForReboot(ctx context.Context, r fleet.RebootRequest, owner string) (fleet.RebootSlot, error) {
 	lock := r.Lock
 	out := fleet.RebootSlot{Lock: lock}
@@ -73,6 +63,8 @@ func (s *Locks) slotForReboot(ctx context.Context, r fleet.RebootRequest, owner 
 	switch {
 	case errors.As(err, &refused) && refused.Refused == coordination.Full:
 		out.Why = "waits for a slot of the lock " + lock + s.heldBy(lock)
+	case errors.As(err, &refused) && refused.Refused == coordination.Related:
+		out.Why = "waits: " + refused.Why
 	case errors.As(err, &refused):
 		out.Why = refused.Why
 	case err != nil:

@@ -102,3 +102,51 @@ func TestExempt(t *testing.T) {
 		}
 	}
 }
+
+// TestRebootsOfSupervisors: a supervisor and its guests do not reboot at the same time, also if slots are free.
+func TestRebootsOfSupervisors(t *testing.T) {
+	s := hubOver(t, bustest.NewStore())
+	s.Trusted = func(_ context.Context, id fleet.TargetID) (fleet.Target, error) { return fleet.Target{ID: id}, nil }
+	unknown := false
+	s.Related = func(_ context.Context, id fleet.TargetID) ([]fleet.TargetID, error) {
+		switch {
+		case unknown:
+			return nil, fleet.ErrNoAnswer
+		case id == bustest.ID(0):
+			return []fleet.TargetID{bustest.ID(1), bustest.ID(2)}, nil
+		}
+		return []fleet.TargetID{bustest.ID(0)}, nil
+	}
+	d := reboots(3)
+	d.Reboots = true
+	declare(t, s, d)
+	ask := func(i int, body, want string) {
+		t.Helper()
+		got, err := s.OnReboot(t.Context(), bustest.ID(i), []byte(body))
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%d, %s: %s, want %s", i, body, got, want)
+		}
+	}
+	acquire, release := `{"action":"acquire","lock":"reboots"}`, `{"action":"release","lock":"reboots"}`
+	ask(1, acquire, `"granted":true`)
+	ask(2, acquire, `"granted":true`)
+	ask(0, acquire, "a supervisor and its guests do not reboot at the same time")
+	if _, err := s.Acquire(t.Context(), "reboots", string(bustest.ID(0))); refusalOf(err).kind != "slots_taken" {
+		t.Error(err)
+	}
+	ask(1, release, `{"lock":"reboots"}`)
+	ask(0, acquire, `"why":"waits: `)
+	ask(2, release, `{"lock":"reboots"}`)
+	ask(0, acquire, `"granted":true`)
+	ask(1, acquire, `"why":"waits: `)
+	unknown = true
+	ask(0, acquire, "cannot find the supervisors and guests") // and the agent asks again
+	d.Reboots = false
+	declare(t, s, d)
+	if _, err := s.Acquire(t.Context(), "reboots", string(bustest.ID(1))); err != nil {
+		t.Errorf("a lock for other work does not know guests: %v", err)
+	}
+}

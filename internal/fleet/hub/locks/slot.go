@@ -52,13 +52,17 @@ func (s *Locks) observe(ctx context.Context, lock, owner string) (fleet.SlotAnsw
 	if err != nil {
 		return fleet.SlotAnswer{}, err
 	}
+	related, err := s.related(ctx, lock, owner)
+	if err != nil {
+		return fleet.SlotAnswer{}, err
+	}
 	now := s.Now().UnixMilli()
-	next, a := coordination.Decide(state, coordination.Event{Kind: coordination.Acquire, Owner: owner,
+	next, a := coordination.Decide(state, coordination.Event{Kind: coordination.Acquire, Owner: owner, Related: related,
 		Restored: s.restored(), Observed: s.see(state)}, now)
 	if a.Refused == "" {
 		return fleet.SlotAnswer{Free: true}, nil
 	}
-	out := fleet.SlotAnswer{Why: a.Explain(next), Unknown: a.Refused == coordination.Undeclared}
+	out := fleet.SlotAnswer{Why: s.explain(next, a), Unknown: a.Refused == coordination.Undeclared}
 	if a.Refused == coordination.Full {
 		out.Why += s.heldBy(lock)
 		if n := len(state.Waiting(now)); n > 0 {
