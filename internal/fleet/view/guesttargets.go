@@ -65,7 +65,8 @@ func idsOf(ctx context.Context, v *View, numbers []int64) (out []fleet.TargetID,
 // maxNesting limits the depth of guests in guests.
 const maxNesting = 8
 
-// Related returns the supervisors of a target and the targets in its guests, at all depths. The organization of a user does not limit them. An unknown target has none.
+// Related returns the supervisors of a target and the targets in its guests, at all depths. The organization of a user
+// does not limit them. An unknown target has none.
 func Related(ctx context.Context, v *View, id fleet.TargetID) ([]fleet.TargetID, error) {
 	n, err := v.find(ctx, string(id))
 	if errors.Is(err, fleet.ErrNotFound) {
