@@ -14,7 +14,8 @@ import (
 )
 
 // environmentDraw is a drawn environment. selects is the value of the label l, * for any value, or "" for no member.
-type environmentDraw struct{ name, parent, selects, domain, value string }
+// check is empty without a check, or "true" if environments of branches have it, or "false".
+type environmentDraw struct{ name, parent, selects, domain, value, check string }
 
 // environmentsWorld is a drawn repository with environments. "" is a level that does not set the variable.
 type environmentsWorld struct {
@@ -34,13 +35,14 @@ func drawEnvironments(t *rapid.T) environmentsWorld {
 	for i := range rapid.IntRange(0, 6).Draw(t, "environments") {
 		e := environmentDraw{name: fmt.Sprintf("e%d", i), value: value(fmt.Sprintf("v%d", i)),
 			selects: rapid.SampledFrom([]string{"", "a", "b", "c", "*"}).Draw(t, "selects"),
-			domain:  rapid.SampledFrom([]string{"", "", fmt.Sprintf("d%d.org", i)}).Draw(t, "domain")}
+			domain:  rapid.SampledFrom([]string{"", "", fmt.Sprintf("d%d.org", i)}).Draw(t, "domain"),
+			check:   rapid.SampledFrom([]string{"", "false", "true", "true", "true", "true"}).Draw(t, "check")}
 		if i > 0 && rapid.IntRange(0, 3).Draw(t, "has parent") > 0 {
 			e.parent = fmt.Sprintf("e%d", rapid.IntRange(0, i-1).Draw(t, "parent"))
 		}
 		w.all = append(w.all, e)
 	}
-	if rapid.Bool().Draw(t, "dynamic") {
+	if rapid.IntRange(0, 3).Draw(t, "dynamic") > 0 {
 		w.dynamic = environmentDraw{name: rapid.SampledFrom([]string{"review", "review", "e0"}).Draw(t, "name"),
 			domain: rapid.SampledFrom([]string{"", "r.org"}).Draw(t, "domain of dynamic"), value: value("dynamic")}
 		if len(w.all) > 0 {
@@ -77,6 +79,10 @@ func (w environmentsWorld) files(blocks int, joined bool) map[string]string {
 			vars(e.value))
 		if e.selects != "" {
 			fmt.Fprintf(&b, "  labels = %s\n", e.labels())
+		}
+		if e.check != "" {
+			fmt.Fprintf(&b, "  check \"c\" {\n    file     = %q\n    branches = %s\n  }\n",
+				"/of${environment.parent}/in${environment.name}/at${environment.domain}", e.check)
 		}
 		b.WriteString("}\n")
 	}
@@ -165,19 +171,13 @@ func (w environmentsWorld) expected(label string, joined bool) (list, environmen
 	} else if selecting > 0 && chain == nil {
 		return "", ""
 	}
-	value, domain, parent := "default", "", ""
+	value, parent := "default", ""
 	levels := []string{w.repository, w.role}
 	if joined {
 		levels = levels[:1] // an enrolled target has no role
 	}
 	for _, e := range chain {
 		levels = append(levels, e.value)
-		switch {
-		case e.domain != "":
-			domain = e.domain
-		case domain != "":
-			domain = e.name + "." + domain
-		}
 		environment, parent = e.name, e.parent
 	}
 	if levels = append(levels, w.group); !joined {
@@ -188,7 +188,8 @@ func (w environmentsWorld) expected(label string, joined bool) (list, environmen
 			value = v
 		}
 	}
-	list = fmt.Sprintf("EXEC show %s %s %s %s\n", value, orQuotes(environment), orQuotes(domain), orQuotes(parent))
+	list = fmt.Sprintf("EXEC show %s %s %s %s\n", value, orQuotes(environment), orQuotes(w.domainOf(chain)),
+		orQuotes(parent))
 	return list, environment
 }
 
@@ -202,6 +203,37 @@ func (w environmentsWorld) selecting(label string) (n int) {
 	return n
 }
 
+// domainOf returns the public name of an environment.
+func (w environmentsWorld) domainOf(chain []environmentDraw) (domain string) {
+	for _, e := range chain {
+		switch {
+		case e.domain != "":
+			domain = e.domain
+		case domain != "":
+			domain = e.name + "." + domain
+		}
+	}
+	return domain
+}
+
+// checkOf returns the file of the check that an environment has, "" for none. blocks is the number of environments with
+// blocks of their own, which can have checks.
+func (w environmentsWorld) checkOf(name string, dynamic bool, blocks int) string {
+	chain := w.chainOf(name)
+	if dynamic {
+		chain = append(w.chainOf(w.dynamic.parent), w.dynamic)
+	}
+	e, from := chain[len(chain)-1], name
+	if dynamic {
+		from = e.parent
+	}
+	i := slices.IndexFunc(w.all, func(e environmentDraw) bool { return e.name == from })
+	if i < 0 || i >= blocks || w.all[i].check == "" || dynamic && w.all[i].check != "true" {
+		return ""
+	}
+	return "/of" + e.parent + "/in" + e.name + "/at" + w.domainOf(chain)
+}
+
 func orQuotes(text string) string {
 	if text == "" {
 		return `""`
@@ -211,11 +243,12 @@ func orQuotes(text string) string {
 
 // TestRandomEnvironments compares lists and members with the definition, for random environments.
 func TestRandomEnvironments(t *testing.T) {
-	nested, conflicts, members, moved := 0, 0, 0, 0
+	nested, conflicts, members, moved, inherited := 0, 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawEnvironments(rt)
 		joined := rapid.Bool().Draw(rt, "joined")
-		files := w.files(rapid.IntRange(0, len(w.all)).Draw(rt, "blocks"), joined)
+		blocks := max(rapid.IntRange(0, len(w.all)).Draw(rt, "blocks"), rapid.IntRange(0, len(w.all)).Draw(rt, "more"))
+		files := w.files(blocks, joined)
 		defer func() {
 			if rt.Failed() {
 				rt.Logf("%s\n%s", files["fettle.hcl"], files["enrolled.fettle.json"])
@@ -258,10 +291,20 @@ func TestRandomEnvironments(t *testing.T) {
 			if !wrong && !slices.Equal(s.Targets, want[s.Name]) {
 				rt.Fatalf("%s has the members %v, not %v", s.ID(), s.Targets, want[s.Name])
 			}
+			file := ""
+			for _, c := range s.Checks {
+				file += c.File
+			}
+			if want := w.checkOf(s.Name, s.Dynamic, blocks); file != want {
+				rt.Fatalf("%s has the check %q, not %q", s.ID(), file, want)
+			}
+			if s.Dynamic && file != "" {
+				inherited++
+			}
 		}
 	})
-	if t.Logf("%d members, %d of nested and %d of dynamic environments, %d conflicts", members, nested, moved,
-		conflicts); nested < 10 || moved < 5 || conflicts < 10 || members < 30 {
+	if t.Logf("%d members, %d of nested and %d of dynamic environments, %d conflicts, %d checks from parents", members,
+		nested, moved, conflicts, inherited); nested < 10 || moved < 5 || conflicts < 10 || members < 30 || inherited == 0 {
 		t.Error("this shows nothing")
 	}
 }

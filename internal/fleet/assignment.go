@@ -35,6 +35,9 @@ type Assignment struct {
 	Fleet  string            `json:"fleet,omitempty"`
 	// Environment is the environment that an operator created for the target; nil means none.
 	Environment *Environment `json:"environment,omitempty"`
+	// TestsFor are environments that operators created, and whose checks the target tests from outside: sorted by name,
+	// without variables.
+	TestsFor []Environment `json:"tests_for,omitempty"`
 	// Root is the root bundle: everything of the repository outside of modules/.
 	Root Assigned `json:"top"`
 	// Modules are in the order of the catalog, each once.
@@ -207,7 +210,8 @@ func (a Assignment) checkOwn() error {
 			return fmt.Errorf("cannot accept an assignment without the module %.80q", m)
 		}
 	}
-	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), a.Environment.Check(), exported.Check(a.Exported))
+	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), a.Environment.Check(), checkTestsFor(a.TestsFor),
+		exported.Check(a.Exported))
 }
 
 // checkParts checks the root bundle, which is the first part, and the modules.
@@ -273,7 +277,7 @@ func (a Assignment) Same(b Assignment) bool {
 		sameBinary(a.Binary, b.Binary) &&
 		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && slices.Equal(a.Windows, b.Windows) &&
 		slices.Equal(a.Withheld, b.Withheld) && a.Environment.Same(b.Environment) &&
-		SameModules(a.Modules, b.Modules) &&
+		SameModules(a.Modules, b.Modules) && SameEnvironments(a.TestsFor, b.TestsFor) &&
 		exported.Same(a.Exported, b.Exported)
 }
 

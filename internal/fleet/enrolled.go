@@ -21,6 +21,7 @@ type EnrolledTarget struct {
 	// Waits are the directories of its modules that are deferred: they do not exist yet, and this is not an error.
 	Waits       []string
 	Environment *Environment
+	TestsFor    []Environment // see Assignment
 }
 
 // EnrolledTargets are enrolled targets by name.
@@ -41,6 +42,9 @@ func Enrolled(targets EnrolledTargets) []byte {
 	blocks := map[string]enrolledBlock{}
 	for name, t := range targets {
 		b := enrolledBlock{Labels: t.Labels, Waits: t.Waits, Environment: t.Environment.escaped()}
+		for _, e := range t.TestsFor {
+			b.TestsFor = append(b.TestsFor, e.escaped())
+		}
 		if b.Labels == nil {
 			b.Labels = map[string]string{}
 		}
@@ -75,6 +79,7 @@ type enrolledBlock struct {
 	Labels      map[string]string `json:"labels"`
 	Waits       []string          `json:"waits,omitempty"`
 	Environment *Environment      `json:"environment,omitempty"`
+	TestsFor    []*Environment    `json:"tests_for,omitempty"`
 }
 
 // enrolledBytes is the approximate maximum size of one of EnrolledFiles: the language reads files

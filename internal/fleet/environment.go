@@ -36,6 +36,23 @@ func (e *Environment) Same(o *Environment) bool {
 	return e.Name == o.Name && e.Parent == o.Parent && e.Domain == o.Domain && maps.Equal(e.Vars, o.Vars)
 }
 
+// SameEnvironments reports whether two lists have equal values in the same order.
+func SameEnvironments(a, b []Environment) bool {
+	return slices.EqualFunc(a, b, func(a, b Environment) bool { return a.Same(&b) })
+}
+
+// checkTestsFor returns an error if an assignment cannot have the environments in TestsFor.
+func checkTestsFor(all []Environment) error {
+	var errs []error
+	for i, e := range all {
+		if errs = append(errs, e.Check()); len(e.Vars) > 0 || i > 0 && all[i-1].Name >= e.Name {
+			errs = append(errs, fmt.Errorf("cannot test the checks of the environment %.70q: environments are sorted, and have "+
+				"no variables", e.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Text identifies the values of an environment. nil gives "".
 func (e *Environment) Text() string {
 	if e == nil {

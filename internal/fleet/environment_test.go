@@ -61,3 +61,23 @@ func TestEnvironmentInAssignments(t *testing.T) {
 		}
 	}
 }
+
+// TestTestsForInAssignments: an assignment can name environments whose checks the target tests.
+func TestTestsForInAssignments(t *testing.T) {
+	with := func(all ...fleet.Environment) fleet.Assignment {
+		a := sample()
+		a.TestsFor = all
+		return a
+	}
+	ok := with(fleet.Environment{Name: "a", Parent: "p", Domain: "a.org"}, fleet.Environment{Name: "b", Parent: "p"})
+	again, err := fleet.ParseAssignment(ok.Marshal())
+	if err != nil || !again.Same(ok) || again.Same(sample()) || again.Same(with(ok.TestsFor[0])) {
+		t.Errorf("%+v %v", again.TestsFor, err)
+	}
+	for _, bad := range [][]fleet.Environment{{ok.TestsFor[1], ok.TestsFor[0]}, {ok.TestsFor[0], ok.TestsFor[0]},
+		{{Name: "a b", Parent: "p"}}, {{Name: "a", Parent: "p", Vars: map[string]string{"a": "b"}}}} {
+		if _, err := fleet.ParseAssignment(with(bad...).Marshal()); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}

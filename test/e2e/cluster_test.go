@@ -145,8 +145,11 @@ type scopeDoc struct {
 }
 
 // show returns what the hub shows of the cluster.
-func (c *clusterOf) show() (d scopeDoc) {
-	r := c.hubs[0].Exec("fettle", "scope", "show", "cluster/store", "--json")
+func (c *clusterOf) show() scopeDoc { return c.scope("cluster/store") }
+
+// scope returns the document of the hub about a scope, the zero value if it has none.
+func (f *hubsOf) scope(id string) (d scopeDoc) {
+	r := f.hubs[0].Exec("fettle", "scope", "show", id, "--json")
 	if r.ExitCode != 0 || json.Unmarshal([]byte(r.Stdout), &d) != nil {
 		return scopeDoc{}
 	}

@@ -132,7 +132,7 @@ func (n *onNATS) begin() {
 		"--nats", "tls://nats1.example.org:4222", "--nats-creds", "/root/hub.creds", "--nats-ca", "/root/ca.pem",
 		"--nats-replicas", "1")
 	first.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")
-	n.enrol(n.agents[0], first)
+	n.enrol(n.agents[0], first, "role=web")
 	token := n.output(first, "fettle", "hub", "token")
 	r := second.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440",
 		"--token-file", "-", "--address", second.Addr, "--nats-creds", "/root/hub.creds")

@@ -97,9 +97,19 @@ func (f *hubsOf) with(t *testing.T) *hubsOf {
 	return g
 }
 
-// begin makes the hubs, one after the other, and enrols the agents at different hubs.
+// begin makes the hubs, and enrols the agents at different hubs.
 func (f *hubsOf) begin() {
 	f.commit("one")
+	f.startHubs()
+	for i, a := range f.agents {
+		f.enrol(a, f.hubs[i%len(f.hubs)], "role=web")
+	}
+	f.arrived()
+}
+
+// startHubs makes the hubs, one after the other. They follow a repository that exists.
+func (f *hubsOf) startHubs() {
+	f.t.Helper()
 	first := f.hubs[0]
 	for _, h := range f.hubs {
 		h.hubUser()
@@ -117,16 +127,12 @@ func (f *hubsOf) begin() {
 		h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 		f.kept(i + 2)
 	}
-	for i, a := range f.agents {
-		f.enrol(a, f.hubs[i%len(f.hubs)])
-	}
-	f.arrived()
 }
 
-// enrol has a hub take an agent in, and starts it.
-func (f *hubsOf) enrol(a, hub *machine) {
+// enrol has a hub take an agent in with labels, and starts it.
+func (f *hubsOf) enrol(a, hub *machine, labels string) {
 	f.t.Helper()
-	token := f.output(hub, "fettle", "token", "create", "--label", "role=web")
+	token := f.output(hub, "fettle", "token", "create", "--label", labels)
 	r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+hub.Addr+":7440",
 		"--token-file", "-")
 	if r.ExitCode != 0 {

@@ -59,7 +59,9 @@ func (r *Runner) prepare(ctx context.Context, run machine.Run) (*prepared, error
 }
 
 func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared, error) {
-	tree, closing, err := r.Content.Tree(run.Want, run.Absent)
+	want := run.Want
+	want.TestsFor = nil // lists do not depend on it
+	tree, closing, err := r.Content.Tree(want, run.Absent)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ func (r *Runner) Checks(_ context.Context, c checks.Composition) ([]checks.Check
 	bare := c.Has
 	bare.Exported = nil
 	key := r.Version + " " + contentKey(bare, c.Absent)
+	for _, e := range c.Has.TestsFor {
+		key += " " + e.Text()
+	}
 	if r.Scopes.Memory != nil {
 		if list, ok := r.Scopes.Memory.Load(key); ok {
 			return list, nil

@@ -70,6 +70,7 @@ type computation struct {
 	freezes []Freeze
 	// environmentOf contains the targets in environments that operators created.
 	environmentOf map[fleet.TargetID]Environment
+	outside       map[string]outsideTests // by ref
 	// binaryOf contains the desired binary of agents that have one.
 	binaryOf map[fleet.TargetID]*fleet.Binary
 	given    givens
@@ -88,7 +89,7 @@ type computation struct {
 func Compute(in Input) Output {
 	c := &computation{in: in, digest: in.enrolled(), shared: in.shared.begin(len(in.Replacements) > 0),
 		tops: map[string]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}, windows: windowStates{},
-		readable: readableWindows{}}
+		readable: readableWindows{}, outside: map[string]outsideTests{}}
 	c.targets()
 	c.readPins()
 	c.readEnvironments()
@@ -250,7 +251,7 @@ func (d *decision) outside(give fleet.Assignment) fleet.Assignment {
 		return give
 	}
 	same := *d.was
-	same.Frozen = d.frozen
+	same.Frozen, same.TestsFor = d.frozen, d.want.TestsFor // tests change nothing on the host
 	return same
 }
 

@@ -35,6 +35,11 @@ func newEnvWorld(t *rapid.T) *envWorld {
 	w := &envWorld{t: t, now: 1_000_000, world: world{commits: map[string]revision{}}, everIn: map[string]bool{},
 		with: assign.NewState(1, "main"), without: assign.NewState(1, "main"), environed: map[string]assign.Environment{}}
 	w.with.MaxPinned = 100
+	w.scopes.Scopes = []query.Scope{{Kind: assign.EnvironmentKind, Name: "staging", Checks: []query.ScopeCheck{
+		{Name: "inside", Branches: true}, {Name: "shop", From: []string{"probe"}, Outside: true, Branches: true},
+		{Name: "parent", From: []string{"other"}, Outside: true}}}}
+	w.register("probe", nil)
+	w.register("other", nil)
 	for i := range rapid.IntRange(2, 7).Draw(t, "targets") {
 		name := fmt.Sprintf("st-%d", i)
 		w.names = append(w.names, name)
@@ -83,7 +88,8 @@ func (w *envWorld) create() {
 	if len(free) == 0 {
 		return
 	}
-	e := assign.Environment{Name: fmt.Sprintf("review-%d", w.rev), Parent: "staging", By: "kim", At: w.now,
+	e := assign.Environment{Name: fmt.Sprintf("review-%d", w.rev), By: "kim", At: w.now,
+		Parent:  rapid.SampledFrom([]string{"staging", "staging", "production"}).Draw(w.t, "parent"),
 		Branch:  rapid.SampledFrom(envBranches).Draw(w.t, "branch"),
 		Modules: rapid.SampledFrom([][]string{nil, {"modules/base"}, {"modules/base", "modules/web"}}).Draw(w.t, "modules"),
 		Domain:  rapid.SampledFrom([]string{"", "review.example.org"}).Draw(w.t, "domain"),
@@ -118,6 +124,7 @@ func (w *envWorld) step() {
 	}
 	got, want := w.with.Input(w.now, nil).Previous, w.without.Input(w.now, nil).Previous
 	of := assign.EnvironmentsOf(slices.Collect(maps.Values(w.environed)), w.now)
+	w.tests(got, want)
 	for _, name := range w.names {
 		id := idOf(name)
 		e, in := of[id]
@@ -135,9 +142,38 @@ func (w *envWorld) step() {
 	}
 }
 
+// tests checks that only the target outside has the environments whose checks it tests, and no other change.
+func (w *envWorld) tests(got, without map[fleet.TargetID]fleet.Assignment) {
+	var want []string
+	for _, name := range slices.Sorted(maps.Keys(w.environed)) {
+		if e := w.environed[name]; e.InForce(w.now) && e.Parent == "staging" {
+			want = append(want, e.Name+" "+e.Domain)
+		}
+	}
+	var names []string
+	a := got[idOf("probe")]
+	for _, e := range a.TestsFor {
+		if names = append(names, e.Name+" "+e.Domain); e.Parent != "staging" || e.Vars != nil {
+			w.t.Fatalf("the target outside has the environment %+v", e)
+		}
+	}
+	if !slices.Equal(names, want) {
+		w.t.Fatalf("the target outside tests the checks of %q, not of %q", names, want)
+	}
+	if a.TestsFor = nil; contentOf(a) != contentOf(without[idOf("probe")]) {
+		w.t.Fatalf("the target outside has other content: %+v", a)
+	}
+	if marshalled(w.t, got[idOf("other")]) != marshalled(w.t, without[idOf("other")]) {
+		w.t.Fatalf("a target that tests other checks has %s", marshalled(w.t, got[idOf("other")]))
+	}
+}
+
 // follows checks the assignment of a member. other is its assignment without environments.
 func (w *envWorld) follows(got, other fleet.Assignment, e assign.Environment) {
 	in := &fleet.Environment{Name: e.Name, Parent: e.Parent, Domain: e.Domain, Vars: e.Vars}
+	if got.TestsFor != nil {
+		w.t.Fatalf("a member tests the checks of %+v from outside", got.TestsFor)
+	}
 	if !got.Environment.Same(in) {
 		w.t.Fatalf("%s has the environment %+v, want %+v", got.Name, got.Environment, in)
 	}

@@ -277,3 +277,55 @@ func (c *computation) readEnvironments() {
 		}
 	}
 }
+
+// outsideTests are the environments in force whose checks targets test from outside, for the declarations of one
+// revision: by the name of the target, sorted by the name of the environment.
+type outsideTests map[string][]fleet.Environment
+
+// testsFor returns the environments whose checks a target tests from outside, by the declarations of the revision that
+// it follows. An environment without an active target has no checks.
+func (c *computation) testsFor(ref string, got Contents, target string) []fleet.Environment {
+	if len(c.environmentOf) == 0 {
+		return nil
+	}
+	tests, known := c.outside[ref]
+	if !known {
+		tests = c.outsideTests(got)
+		c.outside[ref] = tests
+	}
+	return tests[target]
+}
+
+func (c *computation) outsideTests(got Contents) outsideTests {
+	below := map[string][]fleet.Environment{} // by parent
+	in := map[string]bool{}
+	for _, d := range c.all {
+		e, is := c.environmentOf[d.target.ID]
+		if !is || in[e.Name] || d.target.Standing != fleet.Active {
+			continue
+		}
+		in[e.Name] = true
+		below[e.Parent] = append(below[e.Parent], fleet.Environment{Name: e.Name, Parent: e.Parent, Domain: e.Domain})
+	}
+	out := outsideTests{}
+	for _, s := range got.Scopes.Scopes {
+		if s.Kind != EnvironmentKind || s.Dynamic || len(below[s.Name]) == 0 {
+			continue
+		}
+		from := map[string]bool{}
+		for _, check := range s.Checks {
+			for _, target := range check.From {
+				from[target] = from[target] || check.Branches
+			}
+		}
+		for target, tests := range from {
+			if tests {
+				out[target] = append(out[target], below[s.Name]...)
+			}
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b fleet.Environment) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return out
+}

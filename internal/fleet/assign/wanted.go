@@ -123,6 +123,7 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 	if e, in := c.environmentOf[t.ID]; in {
 		want.Environment = e.ofTarget()
 	}
+	want.TestsFor = c.testsFor(ref, got, t.Name)
 	c.carry(d, &want)
 	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
 		return want, why

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/semver"
 )
 
@@ -17,6 +18,7 @@ import (
 type world struct {
 	commits map[string]revision // by commit
 	limits  []fleet.Limits      // of each usable commit
+	scopes  query.Scopes        // of each usable commit
 }
 
 // revision is one commit: a root bundle, and modules for targets with labels.
@@ -82,10 +84,10 @@ func (w *world) contents(commit string, targets []fleet.Target) assign.Contents 
 	r := w.commits[commit]
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1},
 		Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
-		Limits: w.limits, Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{},
+		Limits: w.limits, Scopes: w.scopes, Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{},
 		Targets: map[string]assign.Configured{}}
 	if c.Error != "" {
-		c.Limits = nil
+		c.Limits, c.Scopes = nil, query.Scopes{}
 	}
 	c.Versions = map[string]assign.Versioned{}
 	for name, m := range r.modules {

@@ -73,6 +73,8 @@ type ScopeCheck struct {
 	// Digest identifies the condition.
 	Digest string
 	Source string // file:line
+	// Branches means that environments that users of hubs create from this environment have the check, too.
+	Branches bool `json:",omitempty"`
 }
 
 // ScopeTask is work that a scope does once for each content of the task.

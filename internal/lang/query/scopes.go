@@ -16,20 +16,7 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 	r := &syntax.Reports{}
 	all := indexTargets(p, r)
 	members := environmentMembers(p, r, all)
-	tooMany := func(names []string, what string, at diag.Range) {
-		if len(names) > source.MaxMembers {
-			r.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(names),
-				source.MaxMembers)
-		}
-	}
-	selected := func(s *source.Selector, what string, at diag.Range) []string {
-		if s == nil {
-			return nil
-		}
-		out := all.selected(s)
-		tooMany(out, what, at)
-		return out
-	}
+	read := scopeReader{r, all}
 	out.Kinds = scopeKinds(p)
 	for _, s := range p.Scopes {
 		byHubs := out.byHubs(s.Kind)
@@ -37,26 +24,21 @@ func ScopesOf(p *source.Program) (out Scopes, ds diag.List) {
 			Source: placeOf(s.Range), Element: elementOf(s.Each)}
 		if e := s.Environment; e != nil {
 			x.Targets, x.Environment = members[e.Name], Environment{Parent: e.Parent, Domain: e.Domain}
-			tooMany(x.Targets, "environment "+e.Name, s.Range)
+			read.tooMany(x.Targets, "environment "+e.Name, s.Range)
 		} else {
-			x.Targets = selected(s.Members, "scope "+s.ID(), s.Range)
+			x.Targets = read.selected(s.Members, "scope "+s.ID(), s.Range)
 		}
 		for _, m := range s.Scopes {
 			x.Scopes = append(x.Scopes, m.ID)
 		}
 		slices.Sort(x.Scopes)
 		x.Scopes = slices.Compact(x.Scopes)
-		for _, c := range s.Checks {
-			x.Checks = append(x.Checks, ScopeCheck{Name: c.Name, Probe: c.Probe,
-				From:   selected(c.From, "check "+c.Name+" of "+s.ID(), c.Range),
-				Quorum: c.Quorum, Every: c.Every, Timeout: c.Timeout, FailAfter: c.FailAfter, Digest: c.Digest,
-				Source: placeOf(c.Range), Outside: c.From != nil, Hub: c.From == nil && byHubs})
-		}
+		x.Checks = read.checks(s.ID(), s.Checks, byHubs)
 		out.Scopes = append(out.Scopes, x)
 	}
 	checkScopes(p, r, out)
 	if slices.ContainsFunc(out.Kinds, func(k ScopeKind) bool { return k.Name == source.EnvironmentKind }) {
-		out.Scopes = append(out.Scopes, dynamicScopes(p, members)...)
+		out.Scopes = append(out.Scopes, read.dynamic(p, members)...)
 	}
 	if r.List.HasErrors() {
 		out = Scopes{}
@@ -69,14 +51,49 @@ func (s Scopes) byHubs(kind string) bool {
 	return slices.ContainsFunc(s.Kinds, func(k ScopeKind) bool { return k.Name == kind && k.ByHubs() })
 }
 
+// scopeReader selects the targets of scopes. It reports selections of too many targets.
+type scopeReader struct {
+	*syntax.Reports
+	all *targetIndex
+}
+
+func (x scopeReader) tooMany(names []string, what string, at diag.Range) {
+	if len(names) > source.MaxMembers {
+		x.Errorf(at, "Too many targets", "The %s selects %d targets. The maximum is %d.", what, len(names),
+			source.MaxMembers)
+	}
+}
+
+func (x scopeReader) selected(s *source.Selector, what string, at diag.Range) []string {
+	if s == nil {
+		return nil
+	}
+	out := x.all.selected(s)
+	x.tooMany(out, what, at)
+	return out
+}
+
+// checks selects the targets that test the declared checks of a scope.
+func (x scopeReader) checks(id string, declared []source.ScopeCheck, byHubs bool) (out []ScopeCheck) {
+	for _, c := range declared {
+		out = append(out, ScopeCheck{Name: c.Name, Probe: c.Probe,
+			From:   x.selected(c.From, "check "+c.Name+" of "+id, c.Range),
+			Quorum: c.Quorum, Every: c.Every, Timeout: c.Timeout, FailAfter: c.FailAfter, Digest: c.Digest,
+			Source: placeOf(c.Range), Outside: c.From != nil, Hub: c.From == nil && byHubs,
+			Branches: c.Branches})
+	}
+	return out
+}
+
 func placeOf(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
-// dynamicScopes returns the dynamic environments without an error as scopes.
-func dynamicScopes(p *source.Program, members map[string][]string) (out []Scope) {
+// dynamic returns the dynamic environments without an error as scopes.
+func (x scopeReader) dynamic(p *source.Program, members map[string][]string) (out []Scope) {
 	for _, e := range p.Dynamic {
 		if e.Errors == nil {
 			out = append(out, Scope{Kind: source.EnvironmentKind, Name: e.Name, Targets: members[e.Name],
-				Source: placeOf(e.Range), Environment: Environment{Parent: e.Parent, Domain: e.Domain, Dynamic: true}})
+				Checks: x.checks(source.EnvironmentKind+"/"+e.Name, e.Checks, false), Source: placeOf(e.Range),
+				Environment: Environment{Parent: e.Parent, Domain: e.Domain, Dynamic: true}})
 		}
 	}
 	return out

@@ -53,6 +53,8 @@ func scopeCheckAttrs() []kind.Attr {
 		durationOf("every", "time between two tests, from 5s to 1h; default: 30s"),
 		durationOf("timeout", "time limit of one test, up to 5m; default: 10s"),
 		durationOf("fail_after", "time without success after which a condition that held has failed; default: 0s"),
+		{Name: "branches", Type: cty.Bool, Doc: "in an environment: whether environments of branches have the check, with " +
+			"their own name and domain; default: false"},
 		docAttr(),
 	}
 }

@@ -48,5 +48,7 @@ func enrolledAttrs() []kind.Attr {
 		{Name: "waits", Type: cty.Set(cty.String), Doc: "directories of modules that must wait; they may be missing"},
 		{Name: "environment", Type: mapping,
 			Doc: "environment that a user of a hub created: name, and optionally parent, domain and vars"},
+		{Name: "tests_for", Type: cty.DynamicPseudoType,
+			Doc: "environments that users of a hub created, and whose checks the target can test: name, parent and domain"},
 	}
 }

@@ -233,6 +233,16 @@ func (x scopeBlock) dynamic(declared map[string]*Environment) {
 			MaxDynamic)
 		return
 	}
+	for _, t := range x.prog.Targets {
+		if t.Enrolled == nil {
+			continue
+		}
+		for _, e := range t.Enrolled.TestsFor {
+			if declared[e.Name] == nil && all[e.Name] == nil {
+				all[e.Name] = e
+			}
+		}
+	}
 	for _, name := range syntax.SortedNames(all) {
 		e, r := all[name], &syntax.Reports{}
 		if e.Parent != "" && declared[e.Parent] == nil {

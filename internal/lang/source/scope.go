@@ -30,7 +30,39 @@ func (p *Program) readScopes(good bool) diag.List {
 			x.in(s, func() { x.parts(s) })
 		}
 	}
+	if good && !x.List.HasErrors() {
+		x.inherited()
+	}
 	return x.List
+}
+
+// inherited gives dynamic environments the checks of their parents that have branches = true. The checks use the name,
+// the domain and the parent of the dynamic environment. An error concerns only its members.
+func (x scopeBlock) inherited() {
+	for _, s := range x.prog.Scopes {
+		if !slices.ContainsFunc(s.Checks, func(c ScopeCheck) bool { return c.Branches }) {
+			continue
+		}
+		for _, e := range x.prog.Dynamic {
+			if e.Parent == s.Name && s.Environment != nil && e.Errors == nil {
+				of := &Scope{Kind: s.Kind, Name: e.Name, Members: s.Members, Environment: e, block: s.block, Each: s.Each}
+				y := scopeBlock{rolloutBlock{parser: &parser{prog: x.prog, body: x.prog.Root, top: true}}}
+				y.in(of, func() { y.inheritedChecks(s, of) })
+				e.Checks, e.Errors = of.Checks, y.List
+			}
+		}
+	}
+}
+
+// inheritedChecks reads the checks of a scope for an environment that has some of them.
+func (x scopeBlock) inheritedChecks(from, of *Scope) {
+	for _, sub := range from.block.Body.Blocks {
+		name, _, _ := x.label(sub)
+		i := slices.IndexFunc(from.Checks, func(c ScopeCheck) bool { return c.Name == name })
+		if sub.Type == "check" && i >= 0 && from.Checks[i].Branches {
+			x.check(sub, of)
+		}
+	}
 }
 
 // read adds the scopes of a block to the program.

@@ -142,10 +142,12 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 	if !ok {
 		return
 	}
-	x.only(b, append(probeAttributes(), "from", "quorum", "every", "timeout", "fail_after", "description"), nil)
+	x.only(b, append(probeAttributes(), "from", "quorum", "every", "timeout", "fail_after", "branches",
+		"description"), nil)
 	at := b.Body.Attributes
 	c := ScopeCheck{Name: name, Range: r, Probe: x.probe(b), Quorum: waitBlock(x).quorum(at["quorum"]),
-		Every: x.between(at["every"], "30s", minEvery, maxEvery), Timeout: x.between(at["timeout"], "10s", 1, maxTestTime),
+		Branches: x.boolOf(at, "branches", false),
+		Every:    x.between(at["every"], "30s", minEvery, maxEvery), Timeout: x.between(at["timeout"], "10s", 1, maxTestTime),
 		FailAfter: x.between(at["fail_after"], "0s", 0, MaxWaitTime)}
 	if a := at["from"]; a != nil {
 		c.From = &Selector{}
@@ -159,6 +161,10 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 	if s.Members == nil && c.From == nil && !hub {
 		x.Errorf(r, "Check without targets", `The members of this scope are scopes, which cannot test a condition. `+
 			`Set from, the targets that test it: from = ["mon1"].`)
+	}
+	if a := at["branches"]; a != nil && s.Environment == nil {
+		x.Errorf(syntax.RangeOf(a.NameRange), "Attribute without effect",
+			"branches has an effect only on a check of an environment.")
 	}
 	c.Digest = DigestOf(c.Probe)
 	s.Checks = append(s.Checks, c)

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/syntax"
 )
 
@@ -33,14 +34,38 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"labels", "waits", "environment"}, nil)
+	ps.only(b, []string{"labels", "waits", "environment", "tests_for"}, nil)
 	if old := ps.prog.more.enrolled[name]; old != nil {
 		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.",
 			name, old.rng)
 		return
 	}
 	ps.prog.more.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
-		waits: b.Body.Attributes["waits"], Environment: dynamicOf(ps, b.Body.Attributes["environment"])}
+		waits: b.Body.Attributes["waits"], Environment: dynamicOf(ps, b.Body.Attributes["environment"]),
+		TestsFor: testsFor(ps, b.Body.Attributes["tests_for"])}
+}
+
+// testsFor reads the environments of other targets whose checks a target can test.
+func testsFor(ps *parser, a *hclsyntax.Attribute) (out []*Environment) {
+	if a == nil {
+		return nil
+	}
+	v, hds := a.Expr.Value(nil)
+	ps.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	rng := syntax.RangeOf(a.Expr.Range())
+	if v.IsNull() || !v.Type().IsTupleType() {
+		ps.Errorf(rng, "Bad environments of a target", `tests_for must be a list of environments: [{ name = "review-7" }].`)
+		return nil
+	}
+	for _, element := range v.AsValueSlice() {
+		if e := environmentIn(ps, element, rng); e != nil {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // dynamicOf reads the environment that a user of a hub created for a target. Its values are constant, because the hub
@@ -54,7 +79,11 @@ func dynamicOf(ps *parser, a *hclsyntax.Attribute) *Environment {
 	if hds.HasErrors() {
 		return nil
 	}
-	rng := syntax.RangeOf(a.Expr.Range())
+	return environmentIn(ps, v, syntax.RangeOf(a.Expr.Range()))
+}
+
+// environmentIn returns the environment with the values of an object, or nil after an error.
+func environmentIn(ps *parser, v cty.Value, rng diag.Range) *Environment {
 	e := &Environment{Dynamic: true, rng: rng}
 	good := !v.IsNull() && v.Type().IsObjectType()
 	if good {

@@ -239,6 +239,8 @@ type Environment struct {
 	Dynamic bool
 	// Errors are the errors of a dynamic environment, which concern only its members.
 	Errors diag.List
+	// Checks are the checks that a dynamic environment has from its parent.
+	Checks []ScopeCheck
 	// Chain are the environment and its parents, the outermost first.
 	Chain   []*Environment
 	members *Selector
@@ -264,7 +266,10 @@ type enrolled struct {
 	waits  *hclsyntax.Attribute // modules that must wait
 	// Environment is the environment that a user of a hub created for it, nil for none. Targets of one program share it.
 	Environment *Environment
-	Declared    bool // by a target block, too
+	// TestsFor are environments of other targets that users of a hub created, and whose checks the target can test. They
+	// have no variables.
+	TestsFor []*Environment
+	Declared bool // by a target block, too
 }
 
 // ScopeMember is a scope that is a member of another one.
@@ -294,6 +299,8 @@ type ScopeCheck struct {
 
 	Every, Timeout, FailAfter int64
 	Digest                    string
+	// Branches means that environments that users of hubs create from this environment have the check, too.
+	Branches bool
 }
 
 // ScopeTask is work that a scope does once for each content of the task. Times are in seconds.

@@ -45,7 +45,8 @@ func (m *checks) readScopes() {
 	if m.Applied == nil {
 		return
 	}
-	if !sameComposition(m.read, m.Applied) || !slices.Equal(m.absent, m.Absent) {
+	if !sameComposition(m.read, m.Applied) || !slices.Equal(m.absent, m.Absent) ||
+		!fleet.SameEnvironments(m.read.TestsFor, m.Applied.TestsFor) {
 		m.do(ReadScopes{m.Applied, m.Absent})
 	}
 	m.read, m.absent = m.Applied, m.Absent

@@ -151,3 +151,23 @@ func TestScopesAreRead(t *testing.T) {
 		t.Errorf("at the start: %v", got)
 	}
 }
+
+// TestScopesOfOthersAreRead: an assignment that only names other environments whose checks the target tests causes no
+// run. The scopes are read with them at once.
+func TestScopesOfOthersAreRead(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	for n, all := range [][]fleet.Environment{{{Name: "review-7", Parent: "staging"}}, nil} {
+		w.scopes = nil
+		a := assignment(uint64(n+2), "modules/a=1")
+		a.TestsFor = all
+		w.offer(a)
+		if w.run != nil {
+			t.Fatalf("assignment %d causes a run", n+2)
+		}
+		if w.scopes == nil || !fleet.SameEnvironments(w.scopes.TestsFor, all) {
+			t.Errorf("assignment %d: the scopes are read with %+v", n+2, w.scopes)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func keyOf(a *fleet.Assignment) string {
 	}
 	b := *a
 	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn, b.Binary = 0, 0, 0, "", "", nil
-	b.Windows = nil
+	b.Windows, b.TestsFor = nil, nil
 	b.Modules = nil
 	bare := func(as fleet.Assigned) fleet.Assigned {
 		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}

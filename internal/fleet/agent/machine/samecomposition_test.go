@@ -32,6 +32,9 @@ func drawn(t *rapid.T) *fleet.Assignment {
 	if number("environment") > 0 {
 		a.Environment = &fleet.Environment{Name: text("environment"), Vars: map[string]string{"a": text("var")}}
 	}
+	if number("tests for") > 0 {
+		a.TestsFor = []fleet.Environment{{Name: text("tests for")}}
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "modules") {
 		a.Modules = append(a.Modules, part(strings.Repeat("m", i+1)))
 	}
@@ -96,6 +99,7 @@ func TestAlikeInEachField(t *testing.T) {
 		"needs":       {func(a *fleet.Assignment) { a.Modules[0].Needs = []fleet.Need{{Module: "x"}} }, true},
 		"permit":      {func(a *fleet.Assignment) { a.Root.Permit = "x" }, true},
 		"time of day": {func(a *fleet.Assignment) { a.Modules[0].NotBefore = 9 }, true},
+		"tests for":   {func(a *fleet.Assignment) { a.TestsFor = []fleet.Environment{{Name: "x"}} }, true},
 		"windows":     {func(a *fleet.Assignment) { a.Windows = []window.Window{{Name: "x"}} }, true},
 	} {
 		a, b := full(), full()

@@ -262,7 +262,7 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	top := trees[""]
 	delete(trees, "")
 	enrolled := fleet.Enrolled(fleet.EnrolledTargets{
-		a.Name: {Labels: a.Labels, Waits: absent, Environment: a.Environment}})
+		a.Name: {Labels: a.Labels, Waits: absent, Environment: a.Environment, TestsFor: a.TestsFor}})
 	made := map[string]string{fleet.EnrolledFile: string(enrolled)}
 	if len(a.Exported) > 0 {
 		made[exported.File] = string(exported.Text(a.Exported))
