@@ -1,10 +1,13 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -249,30 +252,36 @@ func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
 	return out, s.explain("read", "all", err)
 }
 
+// all returns the entries in the order of their revisions, as a Watch reports them until it is ready: it waits for a
+// replica that lacks the newest writes of the bucket. It calls answered for each entry and deletion.
 func (s *store) all(ctx context.Context, answered func()) ([]fleet.Entry, error) {
-	w, err := s.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	newest, err := s.newest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Stop()
-	var out []fleet.Entry
-	for {
-		select {
-		case e, more := <-w.Updates():
-			if e == nil && more {
-				return out, nil
-			}
-			if !more {
-				return nil, ErrLost
-			}
-			answered()
-			if entry, ok := s.entry(e); ok {
-				out = append(out, entry)
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	answered()
+	updates, err := s.kv.WatchAll(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { _ = updates.Stop() }() // the connection may have ended, and the watch with it
+	ready, stop := context.WithCancel(ctx)
+	defer stop()
+	out := map[string]fleet.Entry{}
+	w := &watching{entry: s.entry, known: map[string]uint64{}, newest: s.newest, ready: stop, answered: answered,
+		each: func(e fleet.Entry) {
+			if out[e.Key] = e; e.Gone {
+				delete(out, e.Key)
+			}
+		}}
+	w.follow(ready, updates.Updates(), newest)
+	switch {
+	case w.ready == nil:
+		return slices.SortedFunc(maps.Values(out), func(a, b fleet.Entry) int { return cmp.Compare(a.Rev, b.Rev) }), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, ErrLost
 }
 
 func entryOf(e jetstream.KeyValueEntry) fleet.Entry {

@@ -15,13 +15,16 @@ import (
 // rewatchTime is the pause between the loss of a watch and the next watch.
 const rewatchTime = time.Second
 
-// watching is the state of one Watch. When the underlying watch is lost, a new one begins. It
-// reports only changes that were not reported before, and reports deleted keys as gone.
+// watching is the state of one Watch, or of one All: All ends when it is ready. When the underlying watch is
+// lost, a new one begins. It reports only changes that were not reported before, and reports deleted keys as
+// gone.
 type watching struct {
 	entry func(jetstream.KeyValueEntry) (fleet.Entry, bool)
 	each  func(fleet.Entry)
 	ready func() // nil after it was called
-	known map[string]uint64
+	// answered is called for each answer of the server, if it is not nil.
+	answered func()
+	known    map[string]uint64
 	// newest returns the revision of the newest entry or deletion in the bucket, as its leader has it.
 	newest func(context.Context) (uint64, error)
 }
@@ -84,6 +87,9 @@ func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValue
 			case e == nil:
 				again = time.After(rewatchTime) // the library reports it once
 			default:
+				if w.answered != nil {
+					w.answered()
+				}
 				if reached = max(reached, e.Revision()); first {
 					seen[e.Key()] = true
 				}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -17,12 +18,20 @@ import (
 // delivered is an entry that a replica delivers. A watch uses no other methods.
 type delivered struct {
 	jetstream.KeyValueEntry
-	key string
-	rev uint64
+	key  string
+	rev  uint64
+	gone bool
 }
 
 func (d delivered) Key() string      { return d.key }
 func (d delivered) Revision() uint64 { return d.rev }
+func (d delivered) Value() []byte    { return nil }
+func (d delivered) Operation() jetstream.KeyValueOp {
+	if d.gone {
+		return jetstream.KeyValuePurge
+	}
+	return jetstream.KeyValuePut
+}
 
 // watched follows the deliveries of a watch, and records its reports. Revision 0 means that the library reports all
 // entries as delivered.
@@ -60,8 +69,9 @@ func (w *watched) want(want ...string) {
 	}
 }
 
-// TestWatchOfALaggingReplica: a replica that lacks the newest writes of the bucket reports that all entries were
-// delivered. The watch is ready only with the newest entry of the leader. Until then, no known entry counts as deleted.
+// TestWatchOfALaggingReplica: a replica that lacks the newest writes of the bucket reports that all entries
+// were delivered. The watch is ready only with the newest entry of the leader. Until then, no known entry
+// counts as deleted.
 func TestWatchOfALaggingReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -96,5 +106,66 @@ func TestWatchUntilARecordExpires(t *testing.T) {
 		time.Sleep(2 * rewatchTime) // virtual time
 		synctest.Wait()
 		w.want("a=4 gone false", "ready")
+	})
+}
+
+// replica is a replica of a bucket that delivers what the test sends.
+type replica struct {
+	jetstream.KeyValue
+	updates chan jetstream.KeyValueEntry
+}
+
+func (r replica) Bucket() string                          { return "b" }
+func (r replica) Updates() <-chan jetstream.KeyValueEntry { return r.updates }
+func (r replica) Stop() error                             { return nil }
+
+func (r replica) WatchAll(context.Context, ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	return r, nil
+}
+
+// replicated is the stream of the same bucket. leader is the newest revision that its leader has.
+type replicated struct {
+	jetstream.Stream
+	leader *atomic.Uint64
+}
+
+func (r replicated) GetLastMsgForSubject(context.Context, string) (*jetstream.RawStreamMsg, error) {
+	return &jetstream.RawStreamMsg{Sequence: r.leader.Load()}, nil
+}
+
+// TestAllOfALaggingReplica: All waits for a replica that lacks the newest writes of the bucket. If it does not get
+// them, it fails.
+func TestAllOfALaggingReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		var leader atomic.Uint64
+		leader.Store(7)
+		r := replica{updates: make(chan jetstream.KeyValueEntry, 9)}
+		s := &store{kv: r, stream: replicated{leader: &leader}, name: "b"}
+		r.updates <- delivered{key: "b", rev: 4}
+		r.updates <- delivered{key: "a", rev: 5}
+		r.updates <- nil
+		var all []fleet.Entry
+		var err error
+		answers := 0
+		ask := func() { all, err = s.all(ctx, func() { answers++ }) }
+		go ask()
+		synctest.Wait()
+		if all != nil || err != nil {
+			t.Fatalf("before the newest entry: %+v %v", all, err)
+		}
+		r.updates <- delivered{key: "b", rev: 6, gone: true}
+		r.updates <- delivered{key: "a", rev: 7}
+		synctest.Wait()
+		if err != nil || len(all) != 1 || all[0].Key != "a" || all[0].Rev != 7 || answers != 5 {
+			t.Errorf("all is %+v %v after %d answers", all, err, answers)
+		}
+		leader.Store(8)
+		r.updates <- delivered{key: "a", rev: 7}
+		r.updates <- nil
+		if ask(); !errors.Is(err, context.DeadlineExceeded) || all != nil {
+			t.Errorf("without the newest entry: %+v %v", all, err)
+		}
 	})
 }
