@@ -75,7 +75,7 @@ plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs \
 	./internal/compile ./internal/plan ./internal/step ./internal/fleetdiff ./internal/catalog ./internal/kind/... \
 	./internal/lang/syntax ./internal/lang/functions ./internal/lang/source ./internal/lang/query ./internal/lang/eval \
 	./internal/lang/incremental ./internal/lang/front/... \
-	./internal/graph ./internal/ui/listgraph ./internal/image ./internal/debver ./internal/semver ./internal/window ./internal/fleet/assign ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone ./internal/fleet/coordination/... ./internal/fleet/elastic ./internal/fleet/scope \
+	./internal/graph ./internal/ui/listgraph ./internal/image ./internal/debver ./internal/semver ./internal/window ./internal/fleet/assign ./internal/fleet/balance ./internal/fleet/rollout ./internal/fleet/selection ./internal/fleet/clone ./internal/fleet/coordination/... ./internal/fleet/elastic ./internal/fleet/scope \
 	./internal/fleet/agent/machine
 
 # Packages with tests that run as a sample.

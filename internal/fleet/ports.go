@@ -154,7 +154,23 @@ const (
 	// MessageShow has no body. The answer is the agent's Signed assignment, empty for none: it proves
 	// the agent's minimum generation.
 	MessageShow = "show"
+	// MessageMove has the body MoveRequest. The answer is a MoveAnswer.
+	MessageMove = "move"
 )
+
+// MoveRequest asks an agent to connect to another hub, so that all hubs have similar numbers of agents. An agent
+// accepts only addresses that it already knows.
+type MoveRequest struct {
+	BusURLs []string `json:"buses"` // in the order of preference
+	// Leaves means that the hub is retired and soon ends the connection: the agent must also accept a far hub.
+	Leaves bool `json:"leaves"`
+}
+
+// MoveAnswer is the answer to a MoveRequest. An agent that does not move stays connected.
+type MoveAnswer struct {
+	Moves bool   `json:"moves"`
+	Why   string `json:"why"` // the reason if it does not move
+}
 
 // Have is the accepted assignment and the newest report of an agent.
 type Have struct {

@@ -4,22 +4,23 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
+	"fettle.dev/fettle/internal/fleet/bus/choice"
 )
 
 // LinkConfig configures the connection of a target to its hubs.
 type LinkConfig struct {
 	ID   fleet.TargetID
-	URLs []string // tls://HOST:PORT; each attempt uses a random one
+	URLs []string // tls://HOST:PORT; package choice chooses the one for each attempt
 	// Where returns the addresses for each attempt, instead of URLs; nil means URLs.
 	Where func() []string
 	// TLS returns the settings of each new connection. It is called for every attempt, so that a
@@ -43,7 +44,8 @@ type LinkConfig struct {
 	Refused func(ctx context.Context)
 
 	local *Server
-	last  *string // the address of the last attempt
+	// choice is not nil after Dial.
+	choice *choice.Choice
 }
 
 // Dial creates the link of a target. It returns at once, and connects in the background until ctx
@@ -60,8 +62,15 @@ func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 			return nil, fmt.Errorf("cannot connect to %.200q: the address of a hub must be tls://HOST:PORT", u)
 		}
 	}
-	c.last = new(string)
-	return NewLink(ctx, c.ID, c.dial, c.Backoff), nil
+	c.choice = &choice.Choice{}
+	l := NewLink(ctx, c.ID, c.dial, c.Backoff)
+	if err := l.Serve(fleet.MessageMove, mover{c, l}.handle); err != nil {
+		return nil, err
+	}
+	if c.local == nil {
+		go c.returnToNear(l)
+	}
+	return l, nil
 }
 
 // dial is a Dialer.
@@ -162,27 +171,79 @@ func (c LinkConfig) open(ctx context.Context) (net.Conn, error) {
 	conf.MinVersion = tls.VersionTLS13
 	conf = c.versions().Offer(conf)
 	d := tls.Dialer{Config: conf, NetDialer: &net.Dialer{KeepAlive: -1}} // agent connections have their own pings
-	return d.DialContext(ctx, "tcp", strings.TrimPrefix(c.next(), "tls://"))
+	return d.DialContext(ctx, "tcp", strings.TrimPrefix(c.next(ctx), "tls://"))
 }
 
-// next returns the address for the next attempt: a random one, but if possible not the last one,
-// since that hub may be down. Attempts never run concurrently.
-func (c LinkConfig) next() string {
-	all := c.URLs
+// next returns the address for the next attempt.
+func (c LinkConfig) next(ctx context.Context) string {
+	all := c.addresses()
+	measure(ctx, c.choice, all)
+	return c.choice.Next(all, time.Now())
+}
+
+// addresses returns the current addresses of hubs, at least one.
+func (c LinkConfig) addresses() []string {
 	if c.Where != nil {
 		if now := c.Where(); len(now) > 0 {
-			all = now
+			return now
 		}
 	}
-	if len(all) > 1 {
-		all = slices.DeleteFunc(slices.Clone(all), func(u string) bool { return u == *c.last })
-	}
-	*c.last = all[rand.N(len(all))]
-	return *c.last
+	return c.URLs
 }
 
 func (c LinkConfig) warn(text string) {
 	if c.Warn != nil {
 		c.Warn(text)
+	}
+}
+
+const (
+	// leaveAfter is the time in which the answer to a MoveRequest reaches the hub before the connection ends.
+	leaveAfter = 100 * time.Millisecond
+	// returnEvery is the mean time between two measurements by an agent with a far hub.
+	returnEvery = 10 * time.Minute
+)
+
+// mover moves an agent to another hub.
+type mover struct {
+	conf LinkConfig
+	link *Link
+}
+
+// handle answers a MoveRequest. An agent with open streams does not move, unless the hub leaves: a move would
+// end them.
+func (m mover) handle(_ context.Context, body []byte) ([]byte, error) {
+	var r fleet.MoveRequest
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, err
+	}
+	var a fleet.MoveAnswer
+	switch {
+	case m.conf.local != nil:
+		a.Why = "this agent has no other connection"
+	case m.link.streams.count() > 0 && !r.Leaves:
+		a.Why = "a stream is open"
+	case m.conf.choice.Order(r.BusURLs, m.conf.addresses(), r.Leaves, time.Now()):
+		a.Moves = true
+		time.AfterFunc(leaveAfter, m.link.Reconnect)
+	default:
+		a.Why = "no other address is known and near"
+	}
+	return json.Marshal(a)
+}
+
+// returnToNear moves a link from a far hub to a near hub that is available again, until the link closes.
+func (c LinkConfig) returnToNear(l *Link) {
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-time.After(returnEvery/2 + rand.N(returnEvery)):
+		}
+		all := c.addresses()
+		measure(l.ctx, c.choice, all)
+		if c.choice.Far(all, time.Now()) && l.streams.count() == 0 {
+			l.Reconnect()
+		}
 	}
 }

@@ -41,6 +41,7 @@ type Link struct {
 type session struct {
 	carrier Carrier
 	ctx     context.Context
+	leave   context.CancelFunc // ends the connection
 }
 
 var _ fleet.Link = (*Link)(nil)
@@ -66,16 +67,23 @@ func (l *Link) Close() error {
 	return nil
 }
 
-// run reconnects until the link closes. A connection that ended soon counts as a failed attempt.
-// Two hosts with the same identity therefore do not replace each other in a busy loop.
+// Reconnect ends the current connection, if there is one. The link connects again after a random part of the
+// shortest backoff. Streams end, and so do requests without an answer.
+func (l *Link) Reconnect() {
+	if s, err := l.session(); err == nil {
+		s.leave()
+	}
+}
+
+// run reconnects until the link closes. A connection that ended soon counts as a failed attempt, unless
+// Reconnect ended it. Two hosts with the same identity therefore do not replace each other in a busy loop.
 func (l *Link) run(dial Dialer, b Backoff) {
 	defer close(l.done)
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
 		c, lost, err := dial(l.ctx)
 		if err == nil {
 			long := b.longEnough()
-			l.serve(c, lost)
-			if long() {
+			if moves := l.serve(c, lost); moves || long() {
 				attempt = 0
 			}
 		}
@@ -83,28 +91,30 @@ func (l *Link) run(dial Dialer, b Backoff) {
 	}
 }
 
-// serve uses one connection until it ends.
-func (l *Link) serve(c Connection, lost <-chan struct{}) {
+// serve uses one connection until it ends. It returns true if Reconnect ended it.
+func (l *Link) serve(c Connection, lost <-chan struct{}) (moves bool) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	defer c.Close()
 	defer cancel(fleet.ErrNoHub)
-	s := &session{carrier: c, ctx: ctx}
+	s := &session{carrier: c, ctx: ctx, leave: func() { cancel(fleet.ErrNoHub) }}
 	server, connection := c.Place()
 	err := errors.Join(
 		c.Receive(downOf(l.id, ">"), "", func(m Message) { l.heard(s, m) }),
 		c.Send(upOf(l.id, "here"), "", fmt.Appendf(nil, "%s %d", server, connection)),
 	)
 	if err != nil {
-		return
+		return false
 	}
 	l.become(s)
 	select {
 	case <-lost:
-	case <-l.ctx.Done():
+	case <-ctx.Done():
+		moves = true
 	}
 	cancel(fleet.ErrNoHub)
 	l.become(nil)
 	l.streams.failAll(ErrLost)
+	return moves
 }
 
 // become reports that a connection began or ended.

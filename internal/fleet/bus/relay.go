@@ -250,6 +250,30 @@ func (r *relay) peers() []Peer {
 	return out
 }
 
+// AgentsByHub returns the number of agents that are connected to each reachable hub, by the name of the hub.
+// The numbers of other hubs are some seconds old. A hub that is alone returns one number.
+func (x *Exchange) AgentsByHub(self string) map[string]int {
+	out := map[string]int{}
+	if x.relay != nil {
+		out = x.relay.agentsByHub()
+	}
+	out[self] = len(x.Connected())
+	return out
+}
+
+func (r *relay) agentsByHub() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]int{}
+	for _, f := range r.hubs {
+		out[f.name] = 0
+	}
+	for _, token := range r.where {
+		out[r.hubs[token].name]++
+	}
+	return out
+}
+
 // FollowPresence calls each for the targets that are connected to other hubs: when a target
 // connects or disconnects, and repeatedly for connected targets, at least at the interval every. It
 // returns when ctx ends. A single hub never calls each.

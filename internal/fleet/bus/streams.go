@@ -44,6 +44,13 @@ func (t *streams) begin(with, sid string, send func([]byte) error) (*stream.Stre
 	return s, nil
 }
 
+// count returns the number of open streams.
+func (t *streams) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open)
+}
+
 // frame delivers a frame to its stream, and returns false if there is none.
 func (t *streams) frame(with, sid string, b []byte) bool {
 	t.mu.Lock()

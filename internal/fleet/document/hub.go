@@ -40,5 +40,6 @@ type HubMember struct {
 	StoredCopies int      `json:"keeps"` // number of buckets and logs that it stores
 	Leader       bool     `json:"leads"`
 	Authority    bool     `json:"authority"` // it has the key of the fleet CA
+	Agents       int      `json:"agents"`    // number of agents that are connected to it; 0 if it is not reachable
 	Joined       int64    `json:"joined"`
 }

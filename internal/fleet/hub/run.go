@@ -93,6 +93,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.contents.Fetch(ctx) })
 	g.Go(func() error { return h.contents.Histories.Run(ctx) })
 	g.Go(func() error { return h.members.FollowPresence(ctx) })
+	g.Go(func() error { return h.members.BalanceAgents(ctx) })
 	g.Go(func() error { return h.members.Leave(ctx) })
 	g.Go(func() error { return h.members.FollowRedundancy(ctx) })
 	g.Go(func() error {

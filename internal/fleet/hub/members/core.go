@@ -23,14 +23,22 @@ func (h *core) Alone() bool { return h.peers == nil }
 // Dismissed is closed when this hub is retired.
 func (h *core) Dismissed() <-chan struct{} { return h.dismissed }
 
+// isDismissed reports whether this hub is retired.
+func (h *core) isDismissed() bool {
+	select {
+	case <-h.dismissed:
+		return true
+	default:
+		return false
+	}
+}
+
 func (h *core) dir(name string) string { return path.Join(h.Dir, name) }
 
 // Log logs a message. A retired hub logs only that it is retired: the other hubs disconnect it, and
 // many messages result from that.
 func (h *core) Log(text string) {
-	select {
-	case <-h.dismissed:
-	default:
+	if !h.isDismissed() {
 		h.Warn(text)
 	}
 }

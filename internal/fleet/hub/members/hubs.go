@@ -39,14 +39,19 @@ func (h *HubStatus) Hubs(ctx context.Context) (document.HubPage, error) {
 		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority,
 			Joined: m.Joined * 1e9})
 	})
-	if h.peers == nil {
-		return p, nil
-	}
-	if h.ExternalNats {
+	switch {
+	case h.peers == nil:
+	case h.ExternalNats:
 		h.checkExternalNats(ctx, &p)
-		return p, nil
+	default:
+		h.seePeers(ctx, &p)
 	}
-	h.seePeers(ctx, &p)
+	agents := h.agentsByHub()
+	for i, m := range p.Hubs {
+		if m.Reachable {
+			p.Hubs[i].Agents = agents[m.Name]
+		}
+	}
 	return p, nil
 }
 

@@ -61,8 +61,8 @@ func (h *HubSet) Cluster(trust pki.Trust) *bus.Cluster {
 	return c
 }
 
-// leaveWithin limits the time for which a retired hub waits until it has no copies left.
-const leaveWithin = 5 * time.Minute
+// leaveWithin limits the time for which a retired hub waits until it has no agents and no copies left.
+const leaveWithin = 10 * time.Minute
 
 // Leave waits until this hub is retired. Then it waits for the copies on other hubs and returns
 // ErrRetired.

@@ -177,7 +177,8 @@ func (h *Retirement) HandleRoutes(t *api.Table) { api.Handle(t, route.RetireHub(
 // RetireHub removes a hub from the fleet.
 func (h *Retirement) RetireHub(ctx context.Context, by api.Caller, at route.HubName,
 	r document.HubRetirement) (document.Done, error) {
-	text := "%s is retired. It stops when the other hubs have all of its data, and then its certificate is revoked."
+	text := "%s is retired. It stops when the other hubs have all of its agents and data, and then its certificate is " +
+		"revoked."
 	if r.Lost {
 		text = "%s is retired, and its certificate is revoked."
 	}
@@ -208,4 +209,15 @@ func (h *Retirement) retireLost(ctx context.Context, name string, l records.Leav
 		return err
 	}
 	return h.Records.Lost.Remove(ctx, name)
+}
+
+// leavingHubs returns the hubs that are retired and not lost, by name.
+func (h *Retirement) leavingHubs() (names []string) {
+	h.Records.Leaving.Each(func(name string, l records.Leaving, _ uint64) {
+		if !l.Lost {
+			names = append(names, name)
+		}
+	})
+	slices.Sort(names)
+	return names
 }

@@ -47,9 +47,11 @@ func (h *core) self() (records.Member, error) {
 	return m, err
 }
 
-// Addresses returns the URLs of all hubs and of their buses, this hub first.
+// Addresses returns the URLs of all hubs and of their buses, this hub first. A retired hub is not among them.
 func (h *core) Addresses() (hubs, buses []string) {
-	hubs, buses = slices.Clone(h.HubURLs), slices.Clone(h.BusURLs)
+	if !h.isDismissed() {
+		hubs, buses = slices.Clone(h.HubURLs), slices.Clone(h.BusURLs)
+	}
 	for _, m := range h.Records.Members.Values() {
 		if m.Name != h.Hub {
 			hubs, buses = append(hubs, m.HubURLs...), append(buses, m.BusURLs...)

@@ -11,12 +11,12 @@ import (
 const tendEvery = 2 * time.Second
 
 // Tend keeps copies of the store on the present hubs as long as this hub leads. A retired hub is
-// removed when it has no copies left.
+// removed when it has no agents and no copies left.
 func (h *Retirement) Tend(ctx context.Context, fence uint64) error {
-	said := ""
+	said, emptying := "", emptying{}
 	for {
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
-		names := staying(once, h.core)
+		names := append(staying(once, h.core), emptying.names(h.leavingHubs(), h.agentsByHub(), h.Now())...)
 		done, err := h.peers == nil || h.ExternalNats, error(nil) // no copies on other hubs
 		if !done {
 			done, err = h.joint().AdjustCopies(once, names)

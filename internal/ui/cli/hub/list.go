@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,10 +19,11 @@ func newHubList(s *cli.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the hubs of the fleet, and their redundancy",
-		Long: `Shows for each hub whether it is available and up to date. It also shows the
-leader, and the hub with the key of the fleet CA. All data is stored on up to
-three hubs. A hub is lost if the fleet was restored from a backup that lists the
-hub. A lost hub is no longer part of the fleet.`,
+		Long: `Shows for each hub whether it is available and up to date, and the number of
+agents that are connected to it. It also shows the leader, and the hub with the
+key of the fleet CA. All data is stored on up to three hubs. A hub is lost if
+the fleet was restored from a backup that lists the hub. A lost hub is no longer
+part of the fleet.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -53,17 +55,22 @@ func showHubs(s *cli.Printer, p document.HubPage) {
 		if len(h.HubURLs) > 0 {
 			at = h.HubURLs[0]
 		}
-		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), hubclient.AgoText(s, h.Joined), at})
+		agents := "-"
+		if h.Reachable {
+			agents = strconv.Itoa(h.Agents)
+		}
+		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), agents,
+			hubclient.AgoText(s, h.Joined), at})
 	}
 	for _, h := range p.Lost {
 		does := "-"
 		if h.Authority {
 			does = "CA key"
 		}
-		rows = append(rows, []string{h.Name, "lost", does, hubclient.AgoText(s, h.Joined),
+		rows = append(rows, []string{h.Name, "lost", does, "-", hubclient.AgoText(s, h.Joined),
 			strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], "")})
 	}
-	s.Style().Table(s.App.Stdout, []string{"HUB", "STATE", "DUTIES", "SINCE", "ADDRESS"}, rows)
+	s.Style().Table(s.App.Stdout, []string{"HUB", "STATE", "DUTIES", "AGENTS", "SINCE", "ADDRESS"}, rows)
 	s.Printf("\n%s\n", assurance(p))
 	if len(p.Lost) > 0 {
 		s.Printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never "+

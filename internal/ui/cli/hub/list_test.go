@@ -13,9 +13,10 @@ import (
 func TestHubList(t *testing.T) {
 	hub := func(name string, lag uint64, reachable, leader bool) document.HubMember {
 		return document.HubMember{Name: name, HubURLs: []string{"https://" + name + ":7440"}, Reachable: reachable,
-			Current: reachable && lag == 0, Lag: lag, Leader: leader, Authority: leader, Joined: 1}
+			Current: reachable && lag == 0, Lag: lag, Leader: leader, Authority: leader,
+			Agents: 120, Joined: 1}
 	}
-	const head = "HUB   STATE                DUTIES          SINCE  ADDRESS\n"
+	const head = "HUB   STATE                DUTIES          AGENTS  SINCE  ADDRESS\n"
 	for name, c := range map[string]struct {
 		page document.HubPage
 		want string
@@ -23,25 +24,25 @@ func TestHubList(t *testing.T) {
 		"two hubs": {
 			document.HubPage{Hubs: []document.HubMember{hub("hub1", 0, true, true), hub("hub2", 3, true, false)},
 				Copies: 2, Complete: true},
-			head + "hub1  connected            leader, CA key  1h     https://hub1:7440\n" +
-				"hub2  connected, 3 behind  -               1h     https://hub2:7440\n\n" +
+			head + "hub1  connected            leader, CA key  120     1h     https://hub1:7440\n" +
+				"hub2  connected, 3 behind  -               120     1h     https://hub2:7440\n\n" +
 				"All data is stored on 2 hubs. If one hub is unavailable, nothing can be changed, and agents continue with " +
 				"their assignments. A third hub prevents this.\n",
 		},
 		"three hubs": {
 			document.HubPage{Hubs: []document.HubMember{hub("hub1", 0, true, true), hub("hub2", 3, true, false),
 				hub("hub3", 0, false, false)}, Copies: 3, ToleratedFailures: 1},
-			head + "hub1  connected            leader, CA key  1h     https://hub1:7440\n" +
-				"hub2  connected, 3 behind  -               1h     https://hub2:7440\n" +
-				"hub3  away                 -               1h     https://hub3:7440\n\n" +
+			head + "hub1  connected            leader, CA key  120     1h     https://hub1:7440\n" +
+				"hub2  connected, 3 behind  -               120     1h     https://hub2:7440\n" +
+				"hub3  away                 -               -       1h     https://hub3:7440\n\n" +
 				"Some data does not have all of its copies yet. One hub can fail without an interruption.\n",
 		},
 		"a lost hub": {
 			document.HubPage{Hubs: []document.HubMember{hub("hub1", 0, true, true)}, Copies: 1, Complete: true,
 				Lost: []document.LostHub{{Name: "hub2", HubURLs: []string{"https://hub2:7440"}, Joined: 1}}},
-			"HUB   STATE      DUTIES          SINCE  ADDRESS\n" +
-				"hub1  connected  leader, CA key  1h     https://hub1:7440\n" +
-				"hub2  lost       -               1h     https://hub2:7440\n\n" +
+			"HUB   STATE      DUTIES          AGENTS  SINCE  ADDRESS\n" +
+				"hub1  connected  leader, CA key  120     1h     https://hub1:7440\n" +
+				"hub2  lost       -               -       1h     https://hub2:7440\n\n" +
 				"All data is stored on this hub only. If it is unavailable, agents continue with their assignments.\n\n" +
 				"A lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never start it " +
 				"again.\nTo end the trust in it: fettle hub retire hub2\n",
