@@ -133,8 +133,8 @@ func (s *Stream) Abort(why error) {
 func (s *Stream) Fail(why error) {
 	s.stop()
 	s.failed.Store(true)
+	s.out.Close(why) // before the reader learns of the failure, so that it cannot write afterwards
 	s.in.End(why)
-	s.out.Close(why)
 }
 
 // Receive handles a frame of the other end, and then owns it. It never waits. A frame that violates
@@ -168,9 +168,9 @@ func (s *Stream) take(kind byte, offset uint64, body []byte) error {
 		if err := s.in.Put(offset, nil); err != nil {
 			return err
 		}
-		s.in.End(io.EOF)
 		s.stop()
-		s.out.Close(io.ErrClosedPipe)
+		s.out.Close(io.ErrClosedPipe) // before the reader learns of the end, so that it cannot write afterwards
+		s.in.End(io.EOF)
 	}
 	return nil
 }
