@@ -46,13 +46,10 @@ exec "continue" {
 // TestBarrierOfHosts: no host continues before all members have arrived, while agents and hubs are killed or stopped,
 // and hosts and hubs are partitioned. All are real processes. The barrier opens if its last missing member is retired.
 func TestBarrierOfHosts(t *testing.T) {
-	requireTime(t)
+	requireLong(t)
 	length, seed, only := options(t)
-	w := &world{jumps: wanted(), hosts: 4, settings: barrierSettings, module: barrierModule}
-	if wanted() {
-		w.hosts = agentCount
-	}
-	c := &run{world: newWorld(t, w), fault: "start", over: map[string]bool{}, frozen: map[string]bool{}}
+	w := newWorld(t, &world{jumps: true, hosts: agentCount, settings: barrierSettings, module: barrierModule})
+	c := &run{world: w, fault: "start", over: map[string]bool{}, frozen: map[string]bool{}}
 	s := &slotRuns{run: c}
 	s.continued(c.agents, c.head)
 	began, n := time.Now(), 0
@@ -62,7 +59,7 @@ func TestBarrierOfHosts(t *testing.T) {
 		s.faults(r, only, nil, time.Duration(5+r.IntN(20))*time.Second)
 		s.continued(c.agents, number)
 		c.judgeBarrier(c.agents, number)
-		again = wanted() && time.Since(began) < length
+		again = time.Since(began) < length
 	}
 	c.judgePanics()
 	t.Logf("%d generations in %s", n, time.Since(began).Round(time.Second))

@@ -1,6 +1,6 @@
 // Package chaos runs a fleet of three hubs and eight agents under faults, and judges what it did.
 //
-//	FETTLE_LONG=1 go test -timeout 30m -v -run TestChaos ./test/chaos              # 5 minutes, fixed seeds
+//	FETTLE_LONG=1 go test -timeout 1h -v ./test/chaos                              # 5 minutes each, fixed seeds
 //	FETTLE_CHAOS=2h go test -timeout 3h -v -run TestChaos ./test/chaos             # the long form
 //	FETTLE_CHAOS=1m FETTLE_CHAOS_SEED=7 FETTLE_CHAOS_ONLY='disk|paused' go test …  # some faults, from a seed on
 //	FETTLE_CHAOS_PROGRAM=bin/fettle FETTLE_CHAOS=1m go test …                      # a given binary, without clock jumps
@@ -40,8 +40,6 @@
 //   - After the faults, each host works again.
 //   - No host continues at a barrier before all members have arrived. If the missing member is retired, all other hosts
 //     continue.
-//
-// make test runs one history of each, without jumps of clocks. FETTLE_LONG and FETTLE_CHAOS run more of them.
 //
 // The run cannot show the loss of unsynced writes. It cannot delay packets either, because the kernel
 // of the test machine may not have sch_netem: a slow link drops packets instead.

@@ -62,15 +62,6 @@ func requireLong(t *testing.T) {
 	requireWorld(t)
 }
 
-// requireTime ends a test that must run alone, because each process has one network.
-func requireTime(t *testing.T) {
-	t.Helper()
-	if os.Getenv(envFor) == "" {
-		t.Skipf("the test runs alone: %s=10m go test -run '^%s$' ./test/chaos runs it", envFor, t.Name())
-	}
-	requireWorld(t)
-}
-
 // requireWorld ends a test that cannot run here.
 func requireWorld(t *testing.T) {
 	t.Helper()

@@ -20,14 +20,10 @@ var ofSlots = regexp.MustCompile(`^(hub|leader) (killed|paused|partitioned)|part
 //	FETTLE_CHAOS=1m go test -v -run TestSlotsOfHosts ./test/chaos                  # one history of some minutes
 //	FETTLE_CHAOS=1h go test -timeout 2h -v -run TestSlotsOfHosts ./test/chaos
 func TestSlotsOfHosts(t *testing.T) {
-	requireTime(t)
+	requireLong(t)
 	length, seed, only := options(t)
-	w := &world{jumps: wanted(), hosts: 5, settings: slotSettings}
-	faulty := 25 * time.Second
-	if wanted() {
-		w.hosts, faulty = agentCount, time.Minute
-	}
-	c := &run{world: newWorld(t, w), fault: "start", over: map[string]bool{}, frozen: map[string]bool{}}
+	w := newWorld(t, &world{jumps: true, hosts: agentCount, settings: slotSettings})
+	c := &run{world: w, fault: "start", over: map[string]bool{}, frozen: map[string]bool{}}
 	t.Logf("the fleet exists after %s", time.Since(w.began).Round(time.Second))
 	c.await("the lock is declared", func(ctx context.Context) error {
 		_, err := (&slotRuns{run: c}).holds(ctx, c.agents[0])
@@ -36,8 +32,8 @@ func TestSlotsOfHosts(t *testing.T) {
 	s := c.beginSlots(seed)
 	began, n := time.Now(), 0
 	for again := true; again; n++ {
-		s.history(rand.New(rand.NewPCG(seed+uint64(n), 0)), only, faulty)
-		again = wanted() && time.Since(began) < length
+		s.history(rand.New(rand.NewPCG(seed+uint64(n), 0)), only, time.Minute)
+		again = time.Since(began) < length
 	}
 	s.end()
 	s.judgeSlots()

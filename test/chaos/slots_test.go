@@ -227,7 +227,8 @@ func (s *slotRuns) grants() (out []grant) {
 	return out
 }
 
-// judgeSlots checks that no more hosts worked than the lock has slots, and that tokens increase in the order of time.
+// judgeSlots fails the test if more hosts worked at the same time than the lock has slots, or if a later run
+// got a lower token than an earlier one.
 func (s *slotRuns) judgeSlots() {
 	all := s.grants()
 	var work []coordination.Interval

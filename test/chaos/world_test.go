@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,9 +78,6 @@ func (w *world) exec(cmd *exec.Cmd) string {
 // newWorld makes the network, the repository, the hubs and the agents of a world, and starts all.
 func newWorld(t *testing.T, w *world) *world {
 	t.Helper()
-	if _, err := net.InterfaceByName("br0"); err == nil {
-		t.Skip("a test of this process has made the network, which ends with the process: run this test alone")
-	}
 	// Not t.TempDir: nothing may be removed below mounts.
 	dir, err := os.MkdirTemp("", "fettle-chaos-")
 	if err != nil {
@@ -251,16 +247,25 @@ func (w *world) nodes() (all []*node) {
 	return all
 }
 
-// close ends all processes, and takes the mounts away. It removes the directory only if it is
-// empty: whatever is mounted there stays as it is.
+// close ends all processes, and removes the network and the mounts, so that another test can make them again. It
+// removes the directory only if it is empty: whatever is mounted there stays as it is.
 func (w *world) close() {
 	for _, n := range w.nodes() {
 		n.kill()
+		w.remove("ip", "link", "delete", "v"+n.name)
+		w.remove("ip", "netns", "delete", n.name)
 	}
-	if out, err := exec.Command("umount", "--recursive", "--lazy", w.dir).CombinedOutput(); err != nil {
-		w.t.Errorf("%v: %s", err, out)
-	}
+	w.remove("ip", "link", "delete", "br0")
+	w.remove("umount", "/run/netns")
+	w.remove("umount", "--recursive", "--lazy", w.dir)
 	if err := os.Remove(w.dir); err != nil {
 		w.t.Error(err)
+	}
+}
+
+// remove runs a command that removes a part of the world. If it fails, the test fails, but it continues.
+func (w *world) remove(name string, args ...string) {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		w.t.Errorf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
 	}
 }
