@@ -31,18 +31,26 @@ target_group "web" {
 environment "staging" {
   labels = { env = "staging" }
   domain = "staging.example.org"
+  vars   = { password = secret("db") }
 }
 environment "production" { labels = { env = "production" } }
 `
 
-func newStaged(t *testing.T) *staged {
+// ofWeb are the variables of the module web. The branch fix-7 has one more.
+const ofWeb = "variable \"replicas\" { default = \"\" }\nvariable \"password\" { default = \"\" }\n"
+
+func newStaged(t *testing.T) *staged { return newStagedWith(t, stagedConfig) }
+
+func newStagedWith(t *testing.T, config string) *staged {
 	w := &staged{world: newWorld(t), ids: map[string]*pki.Identity{}, links: map[string]*bus.Link{}}
-	w.commit(map[string]string{"fettle.hcl": stagedConfig,
-		"modules/web/module.hcl":  "file \"/etc/web\" {\n  content = \"main\"\n}\n",
+	w.commit(map[string]string{"fettle.hcl": config, "secrets/db.age": "sealed",
+		"modules/web/module.hcl":  ofWeb + "file \"/etc/web\" {\n  content = \"main\"\n}\n",
 		"modules/base/module.hcl": "file \"/etc/base\" {\n  content = \"main\"\n}\n"})
 	w.git("-C", w.repo, "checkout", "-q", "-b", "fix-7")
 	w.commit(map[string]string{
-		"modules/web/module.hcl":  "file \"/etc/web\" {\n  content = \"fix\"\n}\n",
+		"modules/web/module.hcl": ofWeb + "variable \"size\" {\n  type    = number\n  default = 1\n  validation {\n" +
+			"    condition     = var.size > 0\n    error_message = \"Use a positive size.\"\n  }\n}\n" +
+			"file \"/etc/web\" {\n  content = \"fix\"\n}\n",
 		"modules/base/module.hcl": "file \"/etc/base\" {\n  content = \"fix\"\n}\n"})
 	w.git("-C", w.repo, "checkout", "-q", "main")
 	w.birth()
@@ -257,4 +265,53 @@ func TestEnvironmentOfAModule(t *testing.T) {
 	if len(page.Environments) != 1 || page.Environments[0].State != document.EnvironmentEnded {
 		t.Errorf("%+v", page)
 	}
+}
+
+// TestVariablesOfEnvironments: variables that cause an error on a target of the environment are refused, with the place
+// of the declaration and the nearest name. The content of the branch counts.
+func TestVariablesOfEnvironments(t *testing.T) {
+	t.Parallel()
+	w := newStaged(t)
+	ann := w.user("ann", "admin")
+	create := func(vars map[string]string, modules ...string) error {
+		_, err := client.Post(t.Context(), ann, route.CreateEnvironment(), document.EnvironmentRequest{Name: "review-7",
+			Parent: "staging", Branch: "fix-7", Select: []string{"st-2"}, For: int64(time.Hour), Vars: vars, Modules: modules})
+		return err
+	}
+	for _, c := range []struct {
+		name, value string
+		modules     []string
+		want        string
+	}{
+		{"replicsa", "1", nil, `declares a variable "replicsa". Did you mean "replicas"?`},
+		{"size", "many", nil, "must be a number (declared at modules/web/module.hcl:3:10)"},
+		{"size", "0", nil, "modules/web/module.hcl:3:10: Invalid value for a variable: Use a positive size."},
+		{"size", "2", []string{"base"}, `declares a variable "size".`},
+		{"size", "2", []string{"bsae"}, "the branch fix-7 has no modules/bsae"},
+		{"password", "x", nil, `The variable "password" has a secret value.`},
+	} {
+		err := create(map[string]string{c.name: c.value}, c.modules...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "enrolled") {
+			t.Errorf("%s = %s: %v", c.name, c.value, err)
+		}
+	}
+	r := document.EnvironmentRuleRequest{Name: "fix", Branches: "fix-*", Parent: "staging", Select: []string{"st-*"},
+		Each: 1, Max: 5, Vars: map[string]string{"replicsa": "1"}}
+	if _, err := client.Post(t.Context(), ann, route.FollowBranches(), r); err == nil ||
+		!strings.Contains(err.Error(), `Did you mean "replicas"?`) {
+		t.Error(err)
+	}
+	r.Vars = map[string]string{"replicas": "1"}
+	if d, err := client.Post(t.Context(), ann, route.FollowBranches(), r); err != nil || strings.Contains(d.Text, "not") {
+		t.Error(d, err)
+	}
+	if _, err := client.Call(t.Context(), ann, route.UnfollowBranches(), route.EnvironmentRuleName{Rule: "fix"},
+		document.ReasonRequest{}); err != nil {
+		t.Error(err)
+	}
+	w.assigned("st-2", "main", "main")
+	if err := create(map[string]string{"size": "2", "replicas": "1"}); err != nil {
+		t.Error(err)
+	}
+	w.assigned("st-2", "fix-7", "fix-7")
 }

@@ -35,7 +35,8 @@ import (
 func apiTable(h *Hub) *api.Table {
 	shown, slots := heldView{h.view, h.heldContent}, locks.Service{Of: h.locks}
 	exemptions := rollouts.Exemptions{Now: h.now, Records: &h.records, Events: h.events}
-	created := environments.Service{Now: h.now, Records: &h.records, Events: h.events, HasRef: h.repository.HasRef}
+	created := environments.Service{Now: h.now, Records: &h.records, Events: h.events, HasRef: h.repository.HasRef,
+		CheckEnvironment: h.differences.CheckEnvironment}
 	t := api.NewTable(shown)
 	api.HandleThisHub(t, h)
 	api.HandleStatus(t, h.view, h.targets)

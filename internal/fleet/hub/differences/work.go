@@ -19,6 +19,7 @@ type work struct {
 	open     func() (*tree, error)
 	tree     *tree
 	compiler Compiler
+	closers  []func() error // of further trees
 }
 
 func (w *work) close() {
@@ -27,6 +28,9 @@ func (w *work) close() {
 	}
 	if w.tree != nil {
 		_ = w.tree.close()
+	}
+	for _, end := range w.closers {
+		_ = end()
 	}
 }
 

@@ -60,11 +60,7 @@ func (s Service) check(ctx context.Context, e assign.Environment) error {
 	case !ok && len(declared) == 0:
 		return refuse("Declare it in fettle.hcl: docs/scopes.md", "the repository declares no environment %.70q", e.Parent)
 	case !ok:
-		hint := "See: fettle scope list"
-		if near := diag.Nearest(e.Parent, names(declared), 3); near != "" {
-			hint = "Did you mean: " + near
-		}
-		return refuse(hint, "the repository declares no environment %.70q", e.Parent)
+		return refuse(nearest(e.Parent, declared), "the repository declares no environment %.70q", e.Parent)
 	}
 	if e.Domain != "" {
 		if other := s.domainOf(e.Domain, e.Name); other != "" {
@@ -82,6 +78,40 @@ func (s Service) check(ctx context.Context, e assign.Environment) error {
 		return refuse("Push the branch first", "the repository has no branch or tag %.70q", e.Branch)
 	}
 	return nil
+}
+
+// nearest returns the next step of a user who named an environment that the repository does not declare.
+func nearest[T any](name string, declared map[string]T) string {
+	if near := diag.Nearest(name, names(declared), 3); near != "" {
+		return "Did you mean: " + near
+	}
+	return "See: fettle scope list"
+}
+
+// maxWrong is the number of errors that a user gets.
+const maxWrong = 5
+
+// checkContent refuses modules that the branch does not have, and variables that cause errors on the targets of an
+// environment. The text of its error begins with "cannot create" and the argument what. If the content cannot be
+// checked, unchecked is the reason, for the user.
+func (s Service) checkContent(ctx context.Context, what string, e assign.Environment) (unchecked string, err error) {
+	if s.CheckEnvironment == nil {
+		return "", nil
+	}
+	wrong, err := s.CheckEnvironment(ctx, e)
+	switch {
+	case len(wrong) > 0:
+		more := ""
+		if n := len(wrong) - maxWrong; n > 0 {
+			wrong, more = wrong[:maxWrong], fmt.Sprintf("\n%d more errors", n)
+		}
+		return "", &api.Refusal{Status: api.BadRequest,
+			Why:  fmt.Sprintf("cannot create %s: %s%s", what, strings.Join(wrong, "\n"), more),
+			Hint: "See the variables of a target: fettle explain var NAME -t TARGET"}
+	case err != nil && ctx.Err() == nil:
+		return fmt.Sprintf(" Its variables and modules were not checked: %s. See: fettle alarm list", err), nil
+	}
+	return "", ctx.Err()
 }
 
 // checkTargets returns the reason why a target cannot be in an environment, or "".

@@ -51,6 +51,10 @@ func (s Service) CreateEnvironment(ctx context.Context, by access.Principal, r d
 	if err := s.check(ctx, e); err != nil {
 		return "", err
 	}
+	unchecked, err := s.checkContent(ctx, "the environment "+e.Name, e)
+	if err != nil {
+		return "", err
+	}
 	if err := s.tidy(ctx, e.Name); err != nil {
 		return "", err
 	}
@@ -62,8 +66,8 @@ func (s Service) CreateEnvironment(ctx context.Context, by access.Principal, r d
 	}
 	s.note(ctx, by, e, fmt.Sprintf("created from %s for %s, which follow %s until %s", e.Parent, count(len(e.Targets)),
 		e.Branch, until(e)), e.Reason)
-	return fmt.Sprintf("The environment %s exists until %s. Its targets follow %s: %s.", e.Name, until(e), e.Branch,
-		strings.Join(s.names(e.Targets), ", ")), nil
+	return fmt.Sprintf("The environment %s exists until %s. Its targets follow %s: %s.%s", e.Name, until(e), e.Branch,
+		strings.Join(s.names(e.Targets), ", "), unchecked), nil
 }
 
 // isNewest returns an error unless a revision of an environment is the newest one in the store.

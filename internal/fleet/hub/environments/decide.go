@@ -3,7 +3,6 @@ package environments
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
@@ -143,13 +142,17 @@ func (d *decision) create(r records.EnvironmentRule, branch, part string) (why s
 	e := assign.Environment{Name: r.EnvironmentName(part), Parent: r.Parent, Branch: branch, Modules: r.Modules,
 		Vars: r.Vars, Select: r.Select, By: r.By, Reason: r.Reason, At: d.now * 1e9, Rule: r.Name}
 	old, exists := d.byName[e.Name]
-	if e.Check() != nil || strings.ToLower(part) != part {
-		return fmt.Sprintf("%.70q cannot be a part of the name of an environment: it has lower-case letters, digits and -, "+
-			"and the name has up to 63", part)
+	if e.Check() != nil || e.Name == r.Name {
+		return fmt.Sprintf("%.70q cannot be a part of the name of an environment: a name has up to 63 letters, digits and -",
+			part)
 	}
 	switch {
+	case exists && old.Rule == r.Name && old.Branch != branch && (old.InForce(d.now) || old.Removed):
+		return fmt.Sprintf("the branch %s has the environment %s. Rename one of the two branches", old.Branch, e.Name)
 	case exists && old.InForce(d.now) && old.Rule == r.Name:
 		return ""
+	case exists && d.notes[e.Name] != "":
+		return "the environment " + e.Name + " of the branch " + old.Branch + " ends now"
 	case exists && old.InForce(d.now):
 		return "an operator created an environment of the name " + e.Name
 	case exists && old.Removed:

@@ -117,7 +117,7 @@ func (w *followWorld) check(unreadable bool, out followed) {
 		for branch := range w.branches {
 			part, matches := r.Part(branch)
 			e := w.stored[r.EnvironmentName(part)]
-			if has := e.InForce(w.now) && e.Rule == r.Name; matches && !unreadable && branch != "main" &&
+			if has := e.InForce(w.now) && e.Rule == r.Name && e.Branch == branch; matches && !unreadable && branch != "main" &&
 				has == waiting[branch] {
 				w.t.Fatalf("%s has an environment: %v, and waits: %v", branch, has, waiting[branch])
 			}
@@ -127,7 +127,8 @@ func (w *followWorld) check(unreadable bool, out followed) {
 
 // TestRandomBranches: each branch that matches a rule has one environment or a reason, and no target is in two.
 func TestRandomBranches(t *testing.T) {
-	all := []string{"main", "review/1", "review/2", "review/9", "review/A", "review/a-b", "review/x/y", "fix-1", "fix-2"}
+	all := []string{"main", "review/1", "review/2", "review/9", "review/A", "review/a", "review/a.b", "review/a-b",
+		"review/ä", "review/x/y", "fix-1", "fix-2"}
 	rapid.Check(t, func(t *rapid.T) {
 		rules := map[string]records.EnvironmentRule{}
 		for name, pattern := range map[string]string{"review": "review/*", "fix": "*"} {
@@ -176,7 +177,7 @@ func TestRandomBranches(t *testing.T) {
 	})
 }
 
-// TestNamesOfEnvironments: two branches never have the same name of an environment.
+// TestNamesOfEnvironments: branches with valid names never have the same name of an environment.
 func TestNamesOfEnvironments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := func(what string) records.EnvironmentRule {
@@ -196,10 +197,59 @@ func TestNamesOfEnvironments(t *testing.T) {
 		}
 		p, matches := a.Part(one)
 		q, also := b.Part(other)
+		if strings.HasSuffix(p, "-") || strings.HasSuffix(q, "-") {
+			return // hyphens at the end are left out
+		}
 		if matches && also && a.EnvironmentName(p) == b.EnvironmentName(q) && (a.Name != b.Name || one != other) {
 			t.Fatalf("%s of %s and %s of %s give %s", one, a.Name, other, b.Name, a.EnvironmentName(p))
 		}
 	})
+}
+
+// TestBranchesWithTheSameName: the name of an environment has no capital letters and no other signs. If two branches
+// have the same name, the first one has the environment, and the other one gets it after the first one is deleted.
+func TestBranchesWithTheSameName(t *testing.T) {
+	r := records.EnvironmentRule{Name: "review", Branches: "review/*", Parent: "staging", Each: 1, Max: 9}
+	p := polled{now: 100, rules: []records.EnvironmentRule{r}, active: map[fleet.TargetID]bool{"a": true, "b": true},
+		pool: map[string][]fleet.TargetID{"review": {"a", "b"}}}
+	poll := func(branches ...string) (waiting string) {
+		p.branches = map[string][]string{"review": branches}
+		out := decide(p)
+		for _, e := range out.put {
+			p.environments = slices.DeleteFunc(p.environments, func(o assign.Environment) bool { return o.Name == e.Name })
+			p.environments = append(p.environments, e)
+		}
+		for _, w := range out.results["review"].Waiting {
+			waiting += w.Branch + ": " + w.Why + "\n"
+		}
+		p.now++
+		return waiting
+	}
+	has := func(want string) {
+		t.Helper()
+		got := ""
+		for _, e := range p.environments {
+			if e.InForce(p.now) {
+				got += e.Name + " of " + e.Branch + "\n"
+			}
+		}
+		if got != want {
+			t.Errorf("the environments are %q, want %q", got, want)
+		}
+	}
+	if got := poll("review/Fix_7.x", "review/fix-7-x"); !strings.Contains(got, "review/fix-7-x: the branch "+
+		"review/Fix_7.x has the environment review-fix-7-x. Rename") || strings.Count(got, "\n") != 1 {
+		t.Error(got)
+	}
+	has("review-fix-7-x of review/Fix_7.x\n")
+	if got := poll("review/Fix_7.x", "review/__"); !strings.Contains(got, "cannot be a part") {
+		t.Error(got)
+	}
+	poll("review/fix-7-x") // the environment of the deleted branch ends
+	if got := poll("review/fix-7-x"); got != "" {
+		t.Error(got)
+	}
+	has("review-fix-7-x of review/fix-7-x\n")
 }
 
 // TestRulesThatAreRefused: a rule has a name without a hyphen, and a pattern with one *.
@@ -211,15 +261,17 @@ func TestRulesThatAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*records.EnvironmentRule){
-		"name of a rule":     func(r *records.EnvironmentRule) { r.Name = "a-b" },
-		"pattern":            func(r *records.EnvironmentRule) { r.Branches = "review/*/*" },
-		"one *":              func(r *records.EnvironmentRule) { r.Branches = "--upload-pack=*" },
-		"without targets":    func(r *records.EnvironmentRule) { r.Select = nil },
-		"from 1 to 100":      func(r *records.EnvironmentRule) { r.Each = 0 },
-		"up to 30 days":      func(r *records.EnvironmentRule) { r.Keep = -1 },
-		"name of a variable": func(r *records.EnvironmentRule) { r.Vars = map[string]string{"a b": ""} },
-		"as a module":        func(r *records.EnvironmentRule) { r.Modules = []string{"../x"} },
-		"as the parent":      func(r *records.EnvironmentRule) { r.Parent = "" },
+		"name of a rule":             func(r *records.EnvironmentRule) { r.Name = "a-b" },
+		"pattern":                    func(r *records.EnvironmentRule) { r.Branches = "review/*/*" },
+		"users without write access": func(r *records.EnvironmentRule) { r.Branches = "refs/pull/*/head" },
+		"leave out refs/heads/":      func(r *records.EnvironmentRule) { r.Branches = "refs/heads/*" },
+		"one *":                      func(r *records.EnvironmentRule) { r.Branches = "--upload-pack=*" },
+		"without targets":            func(r *records.EnvironmentRule) { r.Select = nil },
+		"from 1 to 100":              func(r *records.EnvironmentRule) { r.Each = 0 },
+		"up to 30 days":              func(r *records.EnvironmentRule) { r.Keep = -1 },
+		"name of a variable":         func(r *records.EnvironmentRule) { r.Vars = map[string]string{"a b": ""} },
+		"as a module":                func(r *records.EnvironmentRule) { r.Modules = []string{"../x"} },
+		"as the parent":              func(r *records.EnvironmentRule) { r.Parent = "" },
 	} {
 		r := good
 		change(&r)

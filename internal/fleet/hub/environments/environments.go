@@ -43,6 +43,9 @@ type Service struct {
 	Events  events.Recorder
 	// HasRef asks the repository for a branch or tag.
 	HasRef func(ctx context.Context, name string) (bool, error)
+	// CheckEnvironment returns the errors in the modules and variables of an environment. err is the reason why they
+	// cannot be checked now. nil checks nothing.
+	CheckEnvironment func(ctx context.Context, e assign.Environment) (wrong []string, err error)
 }
 
 // declared returns the members of the environments that the repository declares, by name. Members that are in an

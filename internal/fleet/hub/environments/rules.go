@@ -46,6 +46,10 @@ func checkRule(r records.EnvironmentRule) error {
 	case !ruleName().MatchString(r.Name):
 		return refuse("cannot use %.70q as the name of a rule: a name has up to 30 lower-case letters and digits, and "+
 			"begins with a letter", r.Name)
+	case strings.HasPrefix(r.Branches, "refs/"):
+		return refuse("cannot use %.70q as a pattern of branches: leave out refs/heads/. Other refs are not "+
+			"followed, because targets run the content of a branch as root, and users without write access can create "+
+			"proposals", r.Branches)
 	case !branchPattern().MatchString(r.Branches) || len(r.Branches) > 200 || strings.Contains(r.Branches, "..") ||
 		strings.Contains(r.Branches, "//"):
 		return refuse("cannot use %.70q as a pattern of branches: it has one *, as in review/*", r.Branches)
@@ -82,17 +86,36 @@ func (s Service) FollowBranches(ctx context.Context, by api.Caller,
 			Why:  fmt.Sprintf("cannot create the rule %s: %d rules exist, which is the maximum", r.Name, maxRules),
 			Hint: "Remove one: fettle environment unfollow RULE"}
 	}
-	if _, declared := s.declared()[r.Parent]; !declared {
+	declared := s.declared()
+	members, is := declared[r.Parent]
+	if !is {
 		return document.Done{}, &api.Refusal{Status: api.Conflict,
 			Why:  fmt.Sprintf("cannot create the rule %s: the repository declares no environment %.70q", r.Name, r.Parent),
-			Hint: "See: fettle scope list"}
+			Hint: nearest(r.Parent, declared)}
 	}
-	err := s.Records.EnvironmentRules.Put(ctx, r.Name, r, rev)
+	unchecked, err := s.checkContent(ctx, "the rule "+r.Name, s.example(r, members))
+	if err != nil {
+		return document.Done{}, err
+	}
+	err = s.Records.EnvironmentRules.Put(ctx, r.Name, r, rev)
 	if errors.Is(err, fleet.ErrConflict) {
 		err = changed(r.Name)
 	}
-	return api.Done(err, "Branches that match %s get environments %s from %s.", r.Branches, r.EnvironmentName("*"),
-		r.Parent)
+	return api.Done(err, "Branches that match %s get environments %s from %s.%s", r.Branches, r.Name+"-*",
+		r.Parent, unchecked)
+}
+
+// example returns an environment with the variables of a rule, the branch that the fleet follows, and all members of
+// the parent. It is not stored.
+func (s Service) example(r records.EnvironmentRule, members map[string]bool) assign.Environment {
+	e := assign.Environment{Name: r.EnvironmentName("example"), Parent: r.Parent, Vars: r.Vars,
+		Until: s.Now().Add(time.Minute).Unix()}
+	for _, t := range s.Records.Targets.Values() {
+		if t.Standing == fleet.Active && members[t.Name] {
+			e.Targets = append(e.Targets, t.ID)
+		}
+	}
+	return e
 }
 
 func sameRule(a, b records.EnvironmentRule) bool {

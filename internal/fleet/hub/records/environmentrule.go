@@ -34,9 +34,22 @@ func (r EnvironmentRule) Part(branch string) (part string, matches bool) {
 	return part, matches && part != "" && !strings.Contains(part, "/")
 }
 
-// EnvironmentName returns the name of the environment for a branch with a part. Names of rules contain no hyphen, so
-// each pair of a rule and a part has a name of its own.
-func (r EnvironmentRule) EnvironmentName(part string) string { return r.Name + "-" + part }
+// EnvironmentName returns the name of the environment for a branch with a part: the name of the rule, a hyphen, and the
+// part with lower-case letters. Each character that a name cannot have becomes a hyphen, and hyphens at the end are
+// removed. Names of rules contain no hyphen, so different rules give different names. Several parts can give the same
+// name.
+func (r EnvironmentRule) EnvironmentName(part string) string {
+	valid := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			return c - 'A' + 'a'
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
+			return c
+		}
+		return '-'
+	}, part)
+	return strings.TrimRight(r.Name+"-"+valid, "-")
+}
 
 // FollowedBranches is the result of the last poll for a rule.
 type FollowedBranches struct {
