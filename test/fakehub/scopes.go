@@ -9,7 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
-// Scopes is a hub with the rack r1, which contains the failed cluster search. Hostile answers the other routes.
+// Scopes is a hub with the rack r1, which contains the failed cluster search, and with environments. Hostile answers
+// the other routes.
 type Scopes struct {
 	Hostile
 	Change func(*document.ScopeDetail) // changes the answer about a scope, if it is not nil
@@ -27,7 +28,15 @@ func (h Scopes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	all, _ := apitest.Scopes{}.Scopes(r.Context())
 	tasks, _ := apitest.Scopes{}.Tasks(r.Context())
 	switch r.URL.Path {
+	case "/v1/environments":
+		answer(w, apitest.Scopes{}.Environments())
+	case "/v1/environment-rules":
+		answer(w, apitest.Scopes{}.EnvironmentRules())
 	case "/v1/scopes":
+		if r.URL.Query().Get("kind") == "environment" {
+			answer(w, apitest.Scopes{}.OfEnvironments())
+			return
+		}
 		if h.Queries != nil {
 			*h.Queries = append(*h.Queries, r.URL.RawQuery)
 		}
@@ -39,6 +48,27 @@ func (h Scopes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, document.ScopeHistory{Verdicts: apitest.Scopes{}.ScopeHistory()})
 	case "/v1/tasks":
 		answer(w, document.TaskPage{Tasks: tasks})
+	default:
+		h.Hostile.ServeHTTP(w, r)
+	}
+}
+
+// Environments is a hub with environments that operators created, and one rule. Hostile answers the other routes.
+type Environments struct {
+	Hostile
+	All  []document.Environment
+	Rule document.EnvironmentRule
+}
+
+// ServeHTTP answers the routes of the API.
+func (h Environments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/v1/environments":
+		answer(w, document.EnvironmentPage{Environments: h.All})
+	case "/v1/environment-rules":
+		answer(w, document.EnvironmentRulePage{Rules: []document.EnvironmentRule{h.Rule}})
+	case "/v1/scopes":
+		answer(w, document.ScopePage{})
 	default:
 		h.Hostile.ServeHTTP(w, r)
 	}

@@ -53,7 +53,7 @@ func TestPages(t *testing.T) {
 		for _, path := range []string{"/", "/?by=env", "/targets/web1", "/targets/web2?explain=modules/web", "/modules",
 			"/modules/modules/web", "/rollouts", "/inbox", "/jobs", "/events", "/history", "/hubs", "/audit", "/search?q=web",
 			"/search?q=srv", "/search?q=4", "/search", "/locks", "/barriers", "/signals", "/scopes", "/scopes/tree",
-			"/tasks"} {
+			"/tasks", "/environments"} {
 			b.visit(path)
 			b.accessible(scheme + " " + path)
 			b.quiet()
@@ -76,7 +76,7 @@ func TestHostileTextsInABrowser(t *testing.T) {
 	for _, path := range []string{"/", "/targets/x?explain=x", "/modules", "/modules/x", "/rollouts", "/rollouts/r1",
 		"/inbox", "/jobs", "/jobs/j1", "/events", "/history", "/hubs", "/audit", "/search?q=" + url.QueryEscape("<img"),
 		"/locks", "/barriers", "/signals", "/signals/" + url.PathEscape(fakehub.Attack), "/scopes", "/scopes/tree", "/tasks",
-		"/scopes/" + url.PathEscape(fakehub.Attack) + "/" + url.PathEscape(fakehub.Attack)} {
+		"/environments", "/scopes/" + url.PathEscape(fakehub.Attack) + "/" + url.PathEscape(fakehub.Attack)} {
 		b.visit(path)
 		b.until("the page is live", "document.getElementById('live').textContent.includes('updates itself')")
 		if n := eval[int](b, "document.querySelectorAll('img, iframe, [onerror]').length"); n > 0 {
@@ -106,7 +106,7 @@ func TestManyItemsInABrowser(t *testing.T) {
 	for _, path := range []string{"/", "/?by=label:site", "/targets/item0", "/targets/item0?explain=item1", "/modules",
 		"/modules/item0", "/rollouts", "/rollouts/item0", "/inbox", "/jobs", "/jobs/item0", "/events", "/history", "/hubs",
 		"/audit", "/search?q=item", "/locks", "/barriers", "/signals", "/scopes", "/scopes/tree", "/scopes/item0/item0",
-		"/tasks"} {
+		"/tasks", "/environments"} {
 		b.visit(path)
 		if n := eval[int](b, "document.querySelectorAll('*').length"); n > 8000 {
 			t.Errorf("%s has %d elements", path, n)

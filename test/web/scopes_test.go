@@ -136,5 +136,5 @@ func TestPicturesOfScopes(t *testing.T) {
 	hub := fakehub.Scopes{Hostile: fakehub.Hostile{Rights: []string{"operate", "read"}, Text: "web1"}}
 	b := open(t, fakehub.Serve(t, hub), apitest.Now)
 	b.pictures(map[string]string{"scopes": "/scopes", "scopetree": "/scopes/tree", "scope": "/scopes/cluster/search",
-		"tasks": "/tasks"})
+		"tasks": "/tasks", "environments": "/environments"})
 }

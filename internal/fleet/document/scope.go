@@ -58,8 +58,11 @@ type Scope struct {
 	Connected  int `json:"connected"`
 	MinMembers int `json:"min_members,omitempty"`
 	// Executor is "hub" if hubs do the tasks. Then the scope has no members. Otherwise it is "".
-	Executor string   `json:"executor,omitempty"`
-	Scopes   []string `json:"scopes,omitempty"` // that are members
+	Executor string `json:"executor,omitempty"`
+	// Parent is the name of the parent of an environment, and Domain its public name. Otherwise they are "".
+	Parent string   `json:"parent,omitempty"`
+	Domain string   `json:"domain,omitempty"`
+	Scopes []string `json:"scopes,omitempty"` // that are members
 }
 
 // ScopeReason is the cause of a verdict.

@@ -1,6 +1,10 @@
 package document
 
-import "fettle.dev/fettle/internal/fleet"
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Formats of documents about targets.
 const (
@@ -112,12 +116,33 @@ type TargetDetail struct {
 	// Ahead is the difference to the hub's clock; 0 if it is small enough.
 	Ahead  int64               `json:"clock_ahead_ns,omitempty"`
 	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
+	// Environment is the name of the environment that contains it, or "".
+	Environment string `json:"environment,omitempty"`
+	// Element is the element of for_each that made the declaration of the target; nil: none made it, or it is not known.
+	Element *TargetElement `json:"element,omitempty"`
 	// Held is held content of its modules and of the root bundle.
 	Held []fleet.HeldContent `json:"held,omitempty"`
 	// Supervisor is the target in whose guest this target runs; nil: none is known.
 	Supervisor *Supervisor `json:"supervisor,omitempty"`
 	Guests     []Guest     `json:"guests,omitempty"`      // of this target, by name
 	MoreGuests int         `json:"more_guests,omitempty"` // that it did not report
+}
+
+// TargetElement is an element of for_each that made a target. Long texts are cut.
+type TargetElement struct {
+	Block  string `json:"block"` // label of the target block
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"` // as JSON; "" if it is the key
+	Source string `json:"source"`          // file:line of for_each
+}
+
+// String returns the element for users.
+func (e TargetElement) String() string {
+	text := fmt.Sprintf("element %q of target %q (%s)", e.Key, e.Block, e.Source)
+	if e.Value != "" {
+		text += ": " + e.Value
+	}
+	return text
 }
 
 // Guest is a guest of a target, such as a container of systemd-nspawn.

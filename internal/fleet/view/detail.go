@@ -91,6 +91,7 @@ func (v *View) serve(d *document.TargetDetail) {
 	defer v.mu.Unlock()
 	if b, ok := v.memberships[d.Target.Name]; ok {
 		d.Serves = map[string][]string{"roles": append([]string{}, b.Roles...), "groups": append([]string{}, b.Groups...)}
+		d.Environment, d.Element = b.Environment, b.Element
 	}
 }
 

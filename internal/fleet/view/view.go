@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // Options limit the content of the model. The zero value has the defaults.
@@ -70,8 +71,13 @@ func (c contact) unresponsive(reported int64, now time.Time, most time.Duration)
 	return !c.connected && now.UnixNano()-max(reported, c.at) > int64(most)
 }
 
-// Memberships contains the roles and target groups of a target.
-type Memberships struct{ Roles, Groups []string }
+// Memberships contains the roles and target groups of a target, its environment, and the element of for_each that made
+// it.
+type Memberships struct {
+	Roles, Groups []string
+	Environment   string
+	Element       *document.TargetElement // nil: none
+}
 
 // Open opens the read model in a file. It creates a new one if the file is missing, has another
 // version or is damaged.

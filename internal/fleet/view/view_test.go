@@ -323,7 +323,13 @@ func TestReusedNames(t *testing.T) {
 func TestGroups(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0), member(1))
-	v.SetMemberships(map[string]view.Memberships{"t1": {Roles: []string{"web"}, Groups: []string{"berlin"}}})
+	made := &document.TargetElement{Block: "web", Key: "t1", Source: "fettle.hcl:3"}
+	v.SetMemberships(map[string]view.Memberships{"t1": {Roles: []string{"web"}, Groups: []string{"berlin"},
+		Environment: "staging", Element: made}})
+	d, err := v.Target(t.Context(), "t1", at(0))
+	if err != nil || d.Environment != "staging" || d.Element != made || d.Serves["roles"][0] != "web" {
+		t.Errorf("%+v, %v", d, err)
+	}
 	for _, word := range []string{"role:web", "group:berlin", "!t0"} {
 		page, err := v.Targets(t.Context(), view.TargetQuery{Select: []string{word}, Now: at(0)})
 		if err != nil || page.Total != 1 || page.Targets[0].Name != "t1" {

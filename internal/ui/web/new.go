@@ -68,6 +68,7 @@ func pages() map[string]pageFunc {
 		"/scopes/tree":           scopeTreePage,
 		"/scopes/{kind}/{scope}": scopePage,
 		"/tasks":                 tasksPage,
+		"/environments":          environmentsPage,
 	}
 }
 

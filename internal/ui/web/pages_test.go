@@ -28,6 +28,7 @@ func paths() []string {
 		"/rollouts/r1", "/inbox", "/jobs", "/jobs/j1", "/events?kind=failed", "/history?days=7", "/hubs", "/audit",
 		"/search?q=" + query, "/locks", "/locks/" + name + "/release?target=" + query, "/barriers", "/signals",
 		"/signals/" + name, "/scopes?verdict=failed&kind=" + query, "/scopes/tree", "/scopes/" + name + "/" + name, "/tasks",
+		"/environments",
 		"/nothing"}
 }
 

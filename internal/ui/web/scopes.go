@@ -17,6 +17,7 @@ const (
 	scopesPerPage    = 50
 	maxShownTesters  = 50 // of one check
 	maxShownVerdicts = 20 // of the history
+	maxShownWaiting  = 20 // branches of a rule
 )
 
 // scopesData is the data of the list of scopes.
@@ -180,4 +181,98 @@ func testerRank(t document.ScopeTester) int {
 		return 4
 	}
 	return slices.Index([]fleet.CheckOutcome{fleet.CheckFailed, "", fleet.CheckPending, fleet.CheckOK}, t.Outcome)
+}
+
+// environmentsData is the data of the page about environments.
+type environmentsData struct {
+	Environments []environmentData
+	More         int // number of further environments
+	Rules        []ruleData
+}
+
+// environmentData is an environment for display. The repository declares it, or an operator or a rule created it. Its
+// scope is unknown until the leading hub has stored it.
+type environmentData struct {
+	document.Scope
+	State   string // the verdict, or the state of an environment without one
+	Created *document.Environment
+}
+
+// End returns the end of an environment, "" if the repository declares it.
+func (d environmentData) End() string {
+	switch {
+	case d.Created == nil:
+		return ""
+	case d.Created.Until == 0:
+		return "with its branch"
+	}
+	return at(d.Created.Until)
+}
+
+// ruleData is a rule for display.
+type ruleData struct {
+	document.EnvironmentRule
+	More int // number of further branches that wait
+}
+
+// environmentsPage lists environments with their verdicts, and the rules that create some of them.
+func environmentsPage(v *visit) (*page, error) {
+	declared, err := get(v, route.Scopes(), route.ScopeQuery{Kinds: []string{"environment"}})
+	if err != nil {
+		return nil, err
+	}
+	created, err := get(v, route.Environments(), route.None{})
+	if err != nil {
+		return nil, err
+	}
+	rules, err := get(v, route.EnvironmentRules(), route.None{})
+	if err != nil {
+		return nil, err
+	}
+	d := environmentsData{Environments: environmentsOf(declared.Scopes, created.Environments)}
+	d.More = max(0, len(d.Environments)-maxShownMembers)
+	d.Environments = d.Environments[:len(d.Environments)-d.More]
+	for _, r := range rules.Rules {
+		more := max(0, len(r.Waiting)-maxShownWaiting)
+		r.Waiting = r.Waiting[:len(r.Waiting)-more]
+		d.Rules = append(d.Rules, ruleData{r, more})
+	}
+	return &page{Title: "Environments", Tab: scopesTab, Template: "environments", Data: d,
+		Command: "fettle environment list", Address: address(route.Environments(), route.None{})}, nil
+}
+
+// environmentsOf joins the scopes of environments with the environments that operators and rules created, sorted by
+// name. Environments that ended come last.
+func environmentsOf(scopes []document.Scope, created []document.Environment) (out []environmentData) {
+	byName := map[string]document.Environment{}
+	for _, e := range created {
+		byName[e.Name] = e
+	}
+	for _, s := range scopes {
+		d := environmentData{Scope: s, State: string(s.Verdict)}
+		if e, is := byName[s.Name]; is && e.State == document.EnvironmentInForce {
+			d.Created = &e
+			delete(byName, s.Name)
+		}
+		out = append(out, d)
+	}
+	for _, e := range byName {
+		d := environmentData{State: string(e.State), Created: &e}
+		d.Name, d.Parent, d.Domain = e.Name, e.Parent, e.Domain
+		if d.State == string(document.EnvironmentInForce) {
+			d.State = string(document.VerdictUnknown)
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b environmentData) int {
+		return cmp.Or(cmp.Compare(endRank(a), endRank(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func endRank(d environmentData) int {
+	if d.Created != nil && d.Created.State != document.EnvironmentInForce {
+		return 1
+	}
+	return 0
 }

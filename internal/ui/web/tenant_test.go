@@ -35,7 +35,7 @@ func TestPagesOfOrganizations(t *testing.T) {
 	for path, status := range map[string]int{"/": 200, "/targets/web1": 200, "/targets/web1?explain=web": 200,
 		"/targets/web2": 404, "/targets/never": 404, "/modules": 200, "/modules/modules/web": 200, "/events": 200,
 		"/?by=label:env": 200, "/rollouts": 403, "/inbox": 403, "/locks": 403, "/hubs": 403, "/history": 403,
-		"/signals": 403, "/scopes": 403, "/barriers": 403} {
+		"/signals": 403, "/scopes": 403, "/barriers": 403, "/environments": 403} {
 		w := read(s, path)
 		text := w.Body.String()
 		if w.Code != status || !strings.Contains(text, "<h1>") {

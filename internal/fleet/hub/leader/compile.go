@@ -7,7 +7,9 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/view"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -84,10 +86,20 @@ func (conf Config) understand(c *assign.Contents, parts []fleet.Assigned, target
 			b = view.Memberships{Roles: t.Roles, Groups: t.Groups}
 			alike[key] = b
 		}
+		b.Environment, b.Element = t.Environment, elementOf(t.Element)
 		belong[t.Name] = b
 	}
 	conf.SetMemberships(belong)
 	return nil
+}
+
+// elementOf describes the element of for_each that made a target for users, nil for none.
+func elementOf(e *query.Element) *document.TargetElement {
+	if e == nil {
+		return nil
+	}
+	return &document.TargetElement{Block: e.Block, Key: e.Key, Value: e.Value,
+		Source: fmt.Sprintf("%s:%d", e.Range.File, e.Range.Start.Line)}
 }
 
 // Tree returns the parts of a commit, and the tree of all of them. The caller must call end when it no longer reads the

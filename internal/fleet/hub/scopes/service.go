@@ -67,7 +67,8 @@ func describeScope(x records.Scope, e *evaluation) document.Scope {
 	r, known := e.results[id]
 	d := document.Scope{ID: id, Kind: x.Scope.Kind, Name: x.Scope.Name, Description: x.Scope.Description,
 		Verdict: document.Verdict(cmp.Or(r.Verdict, scope.Unknown)), Members: r.Members, Counted: r.Counted,
-		Connected: r.Connected, MinMembers: x.Scope.MinMembers, Scopes: x.Scope.Scopes, Reasons: reasonsOf(r.Reasons)}
+		Connected: r.Connected, MinMembers: x.Scope.MinMembers, Scopes: x.Scope.Scopes, Reasons: reasonsOf(r.Reasons),
+		Parent: x.Scope.Parent, Domain: x.Scope.Domain}
 	if x.Kind.ByHubs() {
 		d.Executor = x.Kind.Executor
 	}

@@ -34,6 +34,8 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		{Name: "labels", Value: labelText(t.Labels)},
 		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
 		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
+		{Name: "environment", Value: d.Environment},
+		{Name: "made by", Value: madeBy(d.Element)},
 		{Name: "contact", Value: contact(s, t)},
 		{Name: "supervisor", Value: supervisorText(d.Supervisor)},
 		{Name: "zone", Value: t.Zone},
@@ -57,6 +59,13 @@ func showTarget(s *cli.Printer, d document.TargetDetail) {
 		s.Printf("\n")
 		hubclient.ShowChecks(s, d.Checks)
 	}
+}
+
+func madeBy(e *document.TargetElement) string {
+	if e == nil {
+		return ""
+	}
+	return e.String()
 }
 
 func showTargetModules(s *cli.Printer, modules []document.ModuleOnTarget) {
