@@ -22,6 +22,9 @@ type HubEvent struct {
 	By     string       `json:"by,omitempty"`   // a user, or "hub ID"
 	Text   string       `json:"text,omitempty"` // for display, without secrets
 	Error  string       `json:"error,omitempty"`
+	// Organization is set if the event concerns all targets of an organization, and no other ones. Then its text contains
+	// no names of other organizations.
+	Organization Organization `json:"organization,omitempty"`
 }
 
 // HubEventKind is the kind of an event at a hub.

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -51,18 +50,4 @@ func (o Organization) Common(other Organization) (common Organization, ok bool) 
 		return o, true
 	}
 	return "", false
-}
-
-type organizationKey struct{}
-
-// WithOrganization returns a context for a request of a user of an organization. Queries about targets, modules, events
-// and jobs with this context only use what the organization contains.
-func WithOrganization(ctx context.Context, o Organization) context.Context {
-	return context.WithValue(ctx, organizationKey{}, o)
-}
-
-// OrganizationOf returns the organization of the user of a request, or "" for the whole fleet.
-func OrganizationOf(ctx context.Context) Organization {
-	o, _ := ctx.Value(organizationKey{}).(Organization)
-	return o
 }

@@ -139,6 +139,7 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 		return Principal{}, errCredential()
 	}
 	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
+	who.grants = limited(who.grants, rightsOf(b.Roles))
 	who.Login, who.Session = b.ID, b.Session
 	return who.knownAs(is), err
 }
@@ -166,11 +167,11 @@ func (g *Gate) user(ctx context.Context, name, how string) (Principal, error) {
 		return Principal{}, errCredential()
 	}
 	return Principal{Name: name, Credential: how, Organization: p.Organization,
-		rights: rightsOf(p.Roles), groups: p.Groups, moves: p.Moves}.knownAs(is), nil
+		rights: rightsOf(p.Roles), grants: rightsOfGrants(p.Grants), groups: p.Groups, moves: p.Moves}.knownAs(is), nil
 }
 
-// idToken authenticates a user of the OIDC provider. The roles come from the claims, and the groups from the user of
-// the same name in the store, if there is one. Such a user is refused if it is locked.
+// idToken authenticates a user of the OIDC provider. The roles come from the claims, and the groups and grants from the
+// user of the same name in the store, if there is one. Such a user is refused if it is locked.
 func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	if g.OIDC == nil {
 		return Principal{}, errCredential()
@@ -201,6 +202,7 @@ func (g *Gate) ofProvider(ctx context.Context, who Principal) (Principal, error)
 		return Principal{}, errCredential()
 	}
 	who.groups, who.Organization, who.moves = p.Groups, common, p.Moves
+	who.grants = rightsOfGrants(p.Grants)
 	return who.knownAs(is), nil
 }
 

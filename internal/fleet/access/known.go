@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -58,6 +57,7 @@ func (w Principal) knownAs(is known) Principal {
 		return w
 	}
 	w.Unconfirmed = true
-	w.rights = slices.DeleteFunc(slices.Clone(w.rights), func(r Right) bool { return r != Read })
+	w.rights = both(w.rights, []Right{Read})
+	w.grants = limited(w.grants, []Right{Read})
 	return w
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 )
 
 // maxPage limits a page of the log, in bytes.
@@ -21,6 +22,60 @@ var ErrNoRecord = errors.New("no record begins at this offset")
 func (f *File) Page(from int64, limit int) (records []string, first, next int64, err error) {
 	p, err := f.page(from, limit)
 	return p.records, p.first, p.next, err
+}
+
+// maxScan limits the bytes that Last reads.
+const maxScan = 16 << 20
+
+// Last returns the newest records that keep accepts, the oldest first: at most limit, from the last 16 MiB of the log.
+// Records that were edited are omitted. It is safe while other goroutines append.
+func (f *File) Last(limit int, keep func(Record) bool) ([]Record, error) {
+	file, err := f.FS.Open(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the audit log %s: %w", f.Path, err)
+	}
+	defer file.Close()
+	end, err := file.Seek(0, io.SeekEnd)
+	var out []Record
+	var rest []byte // the end of a line that begins before
+	for at := end; err == nil && at > max(0, end-maxScan) && len(out) < limit; {
+		from := max(0, at-maxPage)
+		var b []byte
+		if b, err = io.ReadAll(io.NewSectionReader(file, from, at-from)); err != nil {
+			break
+		}
+		if at == end { // without the incomplete line after a crash
+			b = b[:bytes.LastIndexByte(b, '\n')+1]
+		}
+		b = append(b, rest...)
+		if at, rest = from, nil; from > 0 {
+			cut := bytes.IndexByte(b, '\n') + 1
+			rest, b = bytes.Clone(b[:cut]), b[cut:]
+		}
+		out = append(out, newest(b, limit-len(out), keep)...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the audit log %s: %w", f.Path, err)
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// newest returns the last records of complete lines that keep accepts, the newest first.
+func newest(lines []byte, limit int, keep func(Record) bool) (out []Record) {
+	all := bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"))
+	for _, line := range slices.Backward(all) {
+		if len(out) == limit {
+			return out
+		}
+		if r, err := ParseRecord(line); err == nil && keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // page is a part of the log.

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // auditFormat is the format of records.
@@ -33,6 +35,29 @@ type Entry struct {
 	Reason     string `json:"reason,omitempty"`
 	From       string `json:"from,omitempty"` // the address
 	Request    string `json:"request,omitempty"`
+	// Organization is the organization of the user, and Of the organization of the object, both at the time of the record;
+	// "" is the whole fleet, or not known.
+	Organization fleet.Organization `json:"organization,omitempty"`
+	Of           fleet.Organization `json:"of,omitempty"`
+}
+
+// Within reports whether a record belongs to an organization: its user or its object does.
+func (e Entry) Within(of fleet.Organization) bool {
+	return e.Organization != "" && of.Contains(e.Organization) || e.Of != "" && of.Contains(e.Of)
+}
+
+// For returns what users of an organization see of a record. If the user of the record is not in the organization, this
+// is the name, the operation, the object and whether it succeeded. Other texts can contain names of others.
+func (e Entry) For(of fleet.Organization) Entry {
+	if e.Organization != "" && of.Contains(e.Organization) {
+		return Entry{User: e.User, Credential: e.Credential, Operation: e.Operation, Object: e.Object, Outcome: e.Outcome,
+			Reason: e.Reason, From: e.From}
+	}
+	out := Entry{User: e.User, Operation: e.Operation, Object: e.Object, Outcome: e.Outcome}
+	if out.Outcome != Begun && out.Outcome != Done && out.Outcome != Denied {
+		out.Outcome = "failed"
+	}
+	return out
 }
 
 // Record is an entry in a chain.

@@ -1,66 +1,11 @@
 package access
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 )
-
-// Right is the permission that a route needs. No user has the zero value.
-type Right string
-
-// The rights.
-const (
-	Read    Right = "read"    // see everything except secrets
-	Operate Right = "operate" // change what targets do: pin, run, freeze
-	Approve Right = "approve" // approve changes that other users request
-	Admin   Right = "admin"   // tokens, users, and the members of the fleet
-)
-
-// Role is a named set of rights. The zero value is invalid.
-type Role string
-
-// The roles.
-const (
-	Reader   Role = "read"
-	Operator Role = "operate"
-	Approver Role = "approve"
-	Admins   Role = "admin"
-)
-
-// Groups returns the groups of the user. The caller must not change the result.
-func (w Principal) Groups() []string { return w.groups }
-
-// Rights returns the rights of a role, and none for an unknown role.
-func (r Role) Rights() []Right {
-	switch r {
-	case Reader:
-		return []Right{Read}
-	case Operator:
-		return []Right{Read, Operate}
-	case Approver:
-		return []Right{Read, Approve}
-	case Admins:
-		return []Right{Read, Operate, Approve, Admin}
-	}
-	return nil
-}
-
-// CheckRoles returns an error for an unknown role or an empty list.
-func CheckRoles(roles []Role) error {
-	for _, r := range roles {
-		if r.Rights() == nil {
-			return fmt.Errorf("cannot give the role %.40q: use read, operate, approve or admin", string(r))
-		}
-	}
-	if len(roles) == 0 {
-		return fmt.Errorf("cannot set a user without a role: use read, operate, approve or admin")
-	}
-	return nil
-}
 
 // Principal is an authenticated user. The zero value is invalid.
 type Principal struct {
@@ -80,10 +25,14 @@ type Principal struct {
 	// Organization limits the user to an organization; "" means the whole fleet.
 	Organization fleet.Organization
 
-	rights []Right
+	rights []Right // for all targets of the organization
+	grants []grantedRights
 	groups []string
 	moves  int // User.Moves; 0 without an entry in the store
 }
+
+// Groups returns the groups of the user. The caller must not change the result.
+func (w Principal) Groups() []string { return w.groups }
 
 // NewPrincipal returns a user whom the caller has authenticated by other means than a Gate; how
 // describes these.
@@ -91,10 +40,10 @@ func NewPrincipal(name, how string, roles ...Role) Principal {
 	return Principal{Name: name, Credential: how, rights: rightsOf(roles)}
 }
 
-// May reports whether the user has a right.
+// May reports whether the user has a right for the whole organization, or for the whole fleet without one.
 func (w Principal) May(r Right) bool { return slices.Contains(w.rights, r) }
 
-// Rights returns all rights of the user, sorted.
+// Rights returns the rights of the user for the whole organization, sorted.
 func (w Principal) Rights() []Right { return slices.Sorted(slices.Values(w.rights)) }
 
 // String returns the name and the credential, for messages.
@@ -108,26 +57,51 @@ func (w Principal) String() string {
 // root returns the user of the socket that only root can open.
 func root() Principal { return NewPrincipal("root", "socket", Admins) }
 
-// rightsOf returns the union of the rights of some roles.
-func rightsOf(roles []Role) []Right {
-	var out []Right
-	for _, r := range roles {
-		out = append(out, r.Rights()...)
+// Grants returns the roles of the user for some targets, within the rights of the credential. They have no user and no
+// time.
+func (w Principal) Grants() (out []Grant) {
+	for _, g := range w.grants {
+		for _, r := range rolesWithin(g.rights) {
+			out = append(out, Grant{Role: r, TargetFilter: g.filter})
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
-// both returns the rights in both lists.
-func both(a, b []Right) []Right {
-	return slices.DeleteFunc(slices.Clone(a), func(r Right) bool { return !slices.Contains(b, r) })
+// MayOnSome reports whether the user has a right for the whole organization, or by a grant. Use it only for requests
+// that are limited to Boundary.
+func (w Principal) MayOnSome(r Right) bool {
+	return slices.Contains(w.anywhere(), r)
 }
 
-// RolesOf parses roles separated by commas, such as read,approve.
-func RolesOf(text string) ([]Role, error) {
-	var out []Role
-	for part := range strings.SplitSeq(text, ",") {
-		out = append(out, Role(strings.TrimSpace(part)))
+// anywhere returns the rights for the whole organization and the rights of the grants, sorted.
+func (w Principal) anywhere() []Right {
+	all := slices.Clone(w.rights)
+	for _, g := range w.grants {
+		all = append(all, g.rights...)
 	}
-	return out, CheckRoles(out)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Boundary returns the targets for which the user has a right: all of the organization, or the targets of the grants.
+// Without the right, it contains no target.
+func (w Principal) Boundary(r Right) fleet.Boundary {
+	b := fleet.Boundary{Organization: w.Organization}
+	if w.May(r) {
+		return b
+	}
+	b.Limited = true
+	for _, g := range w.grants {
+		if slices.Contains(g.rights, r) {
+			b.Parts = append(b.Parts, g.filter)
+		}
+	}
+	return b
+}
+
+// WithGrants returns the user with these grants, instead of the stored grants.
+func (w Principal) WithGrants(grants ...Grant) Principal {
+	w.grants = rightsOfGrants(grants)
+	return w
 }

@@ -30,6 +30,25 @@ type User struct {
 	Organization fleet.Organization `json:"organization,omitempty"`
 	// Moves is the number of changes of the organization. A token from before a change is refused permanently.
 	Moves int `json:"moves,omitempty"`
+	// Grants give roles for some targets of the organization. They end when the organization changes.
+	Grants []Grant `json:"grants,omitempty"`
+}
+
+// AllRoles returns the roles of a user and the roles of the grants, sorted.
+func (u User) AllRoles() []Role {
+	all := slices.Clone(u.Roles)
+	for _, g := range u.Grants {
+		all = append(all, g.Role)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// MayOn reports whether a user of the store has a right for a target now, by a role or by a grant. It does not consider
+// roles that a provider gives.
+func (u User) MayOn(r Right, t fleet.Target) bool {
+	w := Principal{Organization: u.Organization, rights: rightsOf(u.Roles), grants: rightsOfGrants(u.Grants)}
+	return !u.Locked && w.Boundary(r).Contains(t)
 }
 
 // CheckGroups returns an error if a list of groups has an unusable name, or the same name twice.

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -45,7 +44,7 @@ func WebLoginKey(id string) string { return WebLoginPrefix + id }
 // latest with the credential of by. The code contains the secret: return it once and never store it.
 func NewWebLogin(user User, by Principal, now time.Time) (code string, w WebLogin) {
 	id, hash, code := newSecret(webLoginWord)
-	w = WebLogin{ID: id, User: user.Name, Hash: hash, Roles: rolesWithin(both(rightsOf(user.Roles), by.rights)),
+	w = WebLogin{ID: id, User: user.Name, Hash: hash, Roles: rolesWithin(both(rightsOf(user.AllRoles()), by.anywhere())),
 		Of: by.Login, By: by.Name, Expires: now.Add(WebLoginLife).Unix(), Organization: user.Organization,
 		Moves: user.Moves}
 	if !by.Expires.IsZero() {
@@ -73,16 +72,4 @@ func (w WebLogin) NewSession(now time.Time) (text string, b Bearer, err error) {
 	text, b, err = NewBearer(w.User, w.Roles, end.Sub(now), w.By, "browser", now)
 	b.Session, b.Of, b.Organization, b.Moves = true, w.Of, w.Organization, w.Moves
 	return text, b, err
-}
-
-// rolesWithin returns the roles that have only these rights, without roles that another one contains.
-func rolesWithin(rights []Right) (out []Role) {
-	for _, r := range []Role{Admins, Operator, Approver, Reader} {
-		within := len(both(r.Rights(), rights)) == len(r.Rights())
-		if within && len(both(r.Rights(), rightsOf(out))) < len(r.Rights()) {
-			out = append(out, r)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -57,6 +57,10 @@ type Alarm struct {
 	Digest string `json:"digest,omitempty"`
 	// Held is the content that is held, or nil.
 	Held *fleet.HeldContent `json:"held,omitempty"`
+	// OfTargets means that the text contains nothing except data of the targets, and that all of them belong directly to
+	// Organization. Users of an organization see only such alarms.
+	OfTargets    bool               `json:"of_targets,omitempty"`
+	Organization fleet.Organization `json:"organization,omitempty"`
 }
 
 // alarms collects alarms. Equal alarms about several targets become one. The zero value is empty.
@@ -74,7 +78,7 @@ func (l *alarms) addWith(a Alarm, id fleet.TargetID) {
 	if l.by == nil {
 		l.by = map[string]*gathered{}
 	}
-	key := string(a.Kind) + "\x00" + a.Module + "\x00" + a.Text + "\x00" + a.Digest
+	key := string(a.Kind) + "\x00" + a.Module + "\x00" + a.Text + "\x00" + a.Digest + "\x00" + string(a.Organization)
 	g := l.by[key]
 	if g == nil {
 		g = &gathered{Alarm: a, ids: map[fleet.TargetID]bool{}}
@@ -94,6 +98,12 @@ func (l *alarms) addAll(a Alarm, ids []fleet.TargetID) {
 // add adds an alarm about a target.
 func (l *alarms) add(kind AlarmKind, id fleet.TargetID, format string, args ...any) {
 	l.addWith(Alarm{Kind: kind, Text: fmt.Sprintf(format, args...)}, id)
+}
+
+// addOf adds an alarm whose text contains nothing except data of the target. Targets of several organizations get one
+// alarm for each organization.
+func (l *alarms) addOf(kind AlarmKind, t fleet.Target, format string, args ...any) {
+	l.addWith(Alarm{Kind: kind, Text: fmt.Sprintf(format, args...), OfTargets: true, Organization: t.Organization}, t.ID)
 }
 
 // say adds an alarm about no target.

@@ -162,7 +162,7 @@ func (c *computation) sameNames() {
 
 func (c *computation) sameName(d *decision) {
 	d.keep("another active target has the name " + d.target.Name + ", too")
-	c.alarms.add(SameName, d.target.ID,
+	c.alarms.addOf(SameName, d.target,
 		"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire",
 		d.target.Name)
 }
@@ -200,7 +200,7 @@ func (c *computation) decide(d *decision) {
 	}
 	if d.kept == "" && d.target.Cloned() {
 		d.keep("several hosts have its identity")
-		c.alarms.add(Cloned, d.target.ID,
+		c.alarms.addOf(Cloned, d.target,
 			"Several hosts have the identity of one target: it was cloned. None of them is trusted until an operator decides. See: fettle target show NAME")
 	}
 	if d.kept == "" {
@@ -299,7 +299,7 @@ func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 	}
 	if old.Epoch > c.in.Epoch {
 		c.epoch = max(c.epoch, old.Epoch+1)
-		c.alarms.add(Behind, d.target.ID,
+		c.alarms.addOf(Behind, d.target,
 			"Agents have assignments of a later epoch than this hub: the store of the hub is outdated. The hub begins a new epoch, and then assigns again.")
 		return fleet.Assignment{}, false
 	}

@@ -72,8 +72,9 @@ func (c *computation) settlePins(d *decision) {
 			if e := cmp.Or(pins[i-1].Environment, p.Environment); e != "" {
 				remedy = "Remove the pin or the environment: fettle target unpin, or fettle environment remove " + e
 			}
-			c.alarms.add(Conflict, d.target.ID, "The assignment of %s does not change, because %s. %s", d.target.Name, d.kept,
-				remedy)
+			a := Alarm{Kind: Conflict, OfTargets: pins[i-1].Environment+p.Environment == "", Organization: d.target.Organization,
+				Text: fmt.Sprintf("The assignment of %s does not change, because %s. %s", d.target.Name, d.kept, remedy)}
+			c.alarms.addWith(a, d.target.ID)
 		}
 	}
 	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })
@@ -132,7 +133,7 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 		}
 		i := slices.IndexFunc(list, func(a fleet.Assigned) bool { return a.Module == p.Module })
 		if i < 0 {
-			c.alarms.add(Unresolved, d.target.ID, "The pin of %s on %s has no effect: the target does not have that module.",
+			c.alarms.addOf(Unresolved, d.target, "The pin of %s on %s has no effect: the target does not have that module.",
 				p.Module, d.target.Name)
 			continue
 		}
@@ -146,7 +147,7 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 	if own {
 		if why = cmp.Or(badNeeds(list), c.versions().unmet(list)); why != "" {
 			why = "its pins contradict each other: " + why
-			c.alarms.add(ConfigurationError, d.target.ID, "The assignment of %s does not change, because %s.", d.target.Name,
+			c.alarms.addOf(ConfigurationError, d.target, "The assignment of %s does not change, because %s.", d.target.Name,
 				why)
 			return nil, why
 		}
@@ -175,7 +176,7 @@ func (c *computation) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (
 	bundle, ok := got.Bundles[p.Module]
 	if !ok {
 		why = fmt.Sprintf("the revision %.12s of %s has no %s", got.Revision.Commit, p.Ref, p.Module)
-		c.alarms.add(NoBundle, d.target.ID, "The assignment of %s does not change: it is pinned, and %s.", d.target.Name, why)
+		c.alarms.addOf(NoBundle, d.target, "The assignment of %s does not change: it is pinned, and %s.", d.target.Name, why)
 		return m, why
 	}
 	for _, there := range got.Targets[d.target.Name].Modules {

@@ -138,9 +138,11 @@ type Alarm struct {
 	Digest  string   `json:"digest,omitempty"` // the digest that an approval must contain
 	// Held is the content that is held, or nil.
 	Held *fleet.HeldContent `json:"held,omitempty"`
+	// Organization is the organization of the targets, if the alarm is about targets of one.
+	Organization string `json:"organization,omitempty"`
 }
 
-// AlarmPage has all current alarms.
+// AlarmPage has the current alarms. Users of an organization get those about its targets.
 type AlarmPage struct {
 	Format string  `json:"format"`
 	Alarms []Alarm `json:"alarms"`

@@ -211,12 +211,15 @@ type Check struct {
 
 // CurrentUser is the authenticated user of the request.
 type CurrentUser struct {
-	Format string   `json:"format"`
-	Name   string   `json:"name"`
+	Format string `json:"format"`
+	Name   string `json:"name"`
+	// Rights are the rights for the whole organization.
 	Rights []string `json:"rights"`
 	Hub    string   `json:"hub"`
 	// Organization limits the user to an organization; "" is the whole fleet.
 	Organization string `json:"organization,omitempty"`
+	// Grants are roles for some targets of the organization, within the rights of the login.
+	Grants []UserGrant `json:"grants,omitempty"`
 }
 
 // Done reports that an operation succeeded.

@@ -1,9 +1,12 @@
 package document
 
+import "fettle.dev/fettle/internal/fleet"
+
 // UserRequest creates a user, or changes the rights of a user.
 type UserRequest struct {
-	Name  string   `json:"name"`
-	Roles []string `json:"roles"` // read, operate, approve, admin
+	Name string `json:"name"`
+	// Roles are read, operate, approve or admin. The role none, alone, gives no rights: the user has only grants.
+	Roles []string `json:"roles"`
 	// Locked locks the user out, with any login.
 	Locked bool `json:"locked,omitempty"`
 	// Groups are names that approval gates of rollouts can require.
@@ -23,6 +26,41 @@ type User struct {
 	Groups  []string `json:"groups,omitempty"`
 	// Organization is "" for the whole fleet.
 	Organization string `json:"organization,omitempty"`
+	// Grants are roles for some targets of the organization.
+	Grants []UserGrant `json:"grants,omitempty"`
+}
+
+// GrantRequest gives a user a role for some targets of the organization of the user, or ends such a grant.
+type GrantRequest struct {
+	Role string `json:"role"` // read or operate
+	// Organization is the organization of the user, or an organization below it. If it is missing, it is the organization
+	// of the user.
+	Organization *string `json:"organization,omitempty"`
+	// Labels are labels that targets must have.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Targets are names or identities of targets. If there are any, the grant is only for these.
+	Targets []string `json:"targets,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// UserGrant gives a user the rights of a role for some targets.
+type UserGrant struct {
+	Role string `json:"role"` // read or operate
+	// Organization is "" for the whole fleet.
+	Organization string            `json:"organization,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	// Targets are the targets of a grant for single targets. Other grants are for all targets with the labels.
+	Targets []GrantTarget `json:"targets,omitempty"`
+	Changed int64         `json:"changed,omitempty"`
+	By      string        `json:"by,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+}
+
+// GrantTarget names one of the targets for which a grant is.
+type GrantTarget struct {
+	ID fleet.TargetID `json:"id"`
+	// Name is "" if the target no longer exists.
+	Name string `json:"name,omitempty"`
 }
 
 // UserPage contains all users of the hub, sorted by name.

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// heldView is the read model with the content that is held. Users of an organization do not see held content, because
-// its rollouts belong to the whole fleet.
+// heldView is the read model with the content that is held. Users with a part of the fleet do not see held content,
+// because its rollouts belong to the whole fleet.
 type heldView struct {
 	*view.View
 	held func() []fleet.HeldContent
@@ -21,7 +21,7 @@ type heldView struct {
 // Target adds held content of the parts that the target has, unless it is pinned.
 func (v heldView) Target(ctx context.Context, name string, now time.Time) (document.TargetDetail, error) {
 	d, err := v.View.Target(ctx, name, now)
-	if err != nil || fleet.OrganizationOf(ctx) != "" || d.Root == nil || d.Target.Pin != nil && d.Target.Pin.Module == "" {
+	if err != nil || !fleet.BoundaryOf(ctx).All() || d.Root == nil || d.Target.Pin != nil && d.Target.Pin.Module == "" {
 		return d, err
 	}
 	parts := []string{assign.RootPart}
@@ -37,7 +37,7 @@ func (v heldView) Target(ctx context.Context, name string, now time.Time) (docum
 // Module adds held content of the module.
 func (v heldView) Module(ctx context.Context, q view.ModuleQuery) (document.ModuleDetail, error) {
 	d, err := v.View.Module(ctx, q)
-	if err == nil && fleet.OrganizationOf(ctx) == "" {
+	if err == nil && fleet.BoundaryOf(ctx).All() {
 		d.Held = heldAmong(v.held(), []string{d.Module.Module})
 	}
 	return d, err

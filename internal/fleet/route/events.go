@@ -23,11 +23,11 @@ func ofEvents() []Row { return []Row{Events().Row, FollowEvents().Row} }
 // Events returns a page of events.
 func Events() (r Route[EventQuery, None, document.EventPage]) {
 	return r.get(access.Read, "/v1/events",
-		"List events, oldest first; without since and after, the newest events").tenant()
+		"List events, oldest first; without since and after, the newest events").perTarget()
 }
 
 // FollowEvents returns the selected events, and new events until the client closes the connection.
 func FollowEvents() (r Route[EventQuery, None, document.Event]) {
 	return r.get(access.Read, "/v1/events/follow",
-		"Stream new events: JSON lines, or server-sent events for clients that accept text/event-stream").stream().tenant()
+		"Stream new events: JSON lines, or server-sent events for clients that accept text/event-stream").stream().perTarget()
 }

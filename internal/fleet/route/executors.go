@@ -21,7 +21,7 @@ type TargetRun struct {
 // Run returns one run from the journal of a target.
 func Run() (r Route[TargetRun, None, rundoc.Run]) {
 	return r.get(access.Read, "/v1/targets/{target}/runs/{run}",
-		"Ask the agent of a target for one of its runs: the steps with their results and durations").tenant()
+		"Ask the agent of a target for one of its runs: the steps with their results and durations").perTarget()
 }
 
 // RunsQuery names a target, and selects its runs.
@@ -34,7 +34,7 @@ type RunsQuery struct {
 // Runs returns the runs from the journal of a target.
 func Runs() (r Route[RunsQuery, None, rundoc.Runs]) {
 	return r.get(access.Read, "/v1/targets/{target}/runs",
-		"Ask the agent of a target for its runs, the newest first").tenant()
+		"Ask the agent of a target for its runs, the newest first").perTarget()
 }
 
 // TargetDrift names a target whose host is compared.
@@ -46,22 +46,22 @@ type TargetDrift struct {
 // Drift returns the differences between the host of a target and its applied state.
 func Drift() (r Route[TargetDrift, None, rundoc.Plan]) {
 	return r.get(access.Read, "/v1/targets/{target}/drift",
-		"Let the agent of a target compare the host with its applied state").tenant()
+		"Let the agent of a target compare the host with its applied state").perTarget()
 }
 
 // RollbackPlan returns the plan of a rollback, which changes nothing.
 func RollbackPlan() (r Route[TargetRun, None, rundoc.Plan]) {
 	return r.get(access.Operate, "/v1/targets/{target}/runs/{run}/rollback",
-		"Let the agent of a target plan a rollback to the state after a run; run 0 is the origin").tenant()
+		"Let the agent of a target plan a rollback to the state after a run; run 0 is the origin").perTarget()
 }
 
 // Look opens an executor of a target that refuses changes.
 func Look() (r Route[TargetName, document.ExecutorRequest, None]) {
-	return r.post(access.Read, "/v1/targets/{target}/look", "Open a read-only executor of a target").upgrade().tenant()
+	return r.post(access.Read, "/v1/targets/{target}/look", "Open a read-only executor of a target").upgrade().perTarget()
 }
 
 // Work opens an executor of a target that accepts changes.
 func Work() (r Route[TargetName, document.ExecutorRequest, None]) {
 	return r.post(access.Operate, "/v1/targets/{target}/work",
-		"Open an executor of a target: plans, runs, commands, files").upgrade().tenant()
+		"Open an executor of a target: plans, runs, commands, files").upgrade().perTarget()
 }

@@ -11,12 +11,12 @@ func ofFreezes() []Row {
 
 // FreezeTarget freezes a target: nothing changes on it until UnfreezeTarget.
 func FreezeTarget() (r Route[TargetName, document.FreezeRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/targets/{target}/freeze", "Freeze a target").tenant()
+	return r.post(access.Operate, "/v1/targets/{target}/freeze", "Freeze a target").perTarget()
 }
 
 // UnfreezeTarget undoes FreezeTarget. A freeze of all targets remains.
 func UnfreezeTarget() (r Route[TargetName, document.ReasonRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/targets/{target}/unfreeze", "Unfreeze a target").tenant()
+	return r.post(access.Operate, "/v1/targets/{target}/unfreeze", "Unfreeze a target").perTarget()
 }
 
 // FreezeAll freezes all targets, also targets that join later.

@@ -19,9 +19,9 @@ type AuditQuery struct {
 
 func ofHubs() []Row { return []Row{AuditLog().Row, Hubs().Row, RetireHub().Row} }
 
-// AuditLog returns a part of the audit log of the hub that answers.
+// AuditLog returns a part of the audit log of the hub that answers. Users of an organization get its last records.
 func AuditLog() (r Route[AuditQuery, None, document.AuditPage]) {
-	return r.get(access.Admin, "/v1/audit", "Show the audit log of this hub, from an offset, or its last records")
+	return r.get(access.Admin, "/v1/audit", "Show the audit log of this hub, from an offset, or its last records").tenant()
 }
 
 // Hubs returns the hubs of the fleet.

@@ -20,21 +20,21 @@ func ofJobs() []Row { return []Row{Jobs().Row, Job().Row, CreateJob().Row, Cance
 
 // Jobs returns a page of the stored jobs.
 func Jobs() (r Route[Page, None, document.JobPage]) {
-	return r.get(access.Read, "/v1/jobs", "List the jobs of agents, newest first").tenant()
+	return r.get(access.Read, "/v1/jobs", "List the jobs of agents, newest first").perTarget()
 }
 
 // Job returns one job and its acknowledgements.
 func Job() (r Route[JobID, None, document.Job]) {
-	return r.get(access.Read, "/v1/jobs/{job}", "Show one job, and the agents that acknowledged it").tenant()
+	return r.get(access.Read, "/v1/jobs/{job}", "Show one job, and the agents that acknowledged it").perTarget()
 }
 
 // CreateJob stores a job until each agent has acknowledged it.
 func CreateJob() (r Route[None, document.JobRequest, document.Job]) {
 	return r.post(access.Operate, "/v1/jobs", "Create a job: agents apply, verify, report or run a program; "+
-		"the hub stores the job for offline agents").tenant()
+		"the hub stores the job for offline agents").perTarget()
 }
 
 // CancelJob cancels a job for agents that have not started it.
 func CancelJob() (r Route[JobID, document.ReasonRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/jobs/{job}/cancel", "Cancel a job for agents that have not started it").tenant()
+	return r.post(access.Operate, "/v1/jobs/{job}/cancel", "Cancel a job for agents that have not started it").perTarget()
 }

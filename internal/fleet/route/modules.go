@@ -16,13 +16,13 @@ func ofModules() []Row { return []Row{Modules().Row, Module().Row, Exports().Row
 
 // Modules returns all assigned modules.
 func Modules() (r Route[None, None, document.ModulePage]) {
-	return r.get(access.Read, "/v1/modules", "List the modules of all active targets").tenant()
+	return r.get(access.Read, "/v1/modules", "List the modules of all active targets").perTarget()
 }
 
 // Module returns one module with a page of its targets.
 func Module() (r Route[ModuleQuery, None, document.ModuleDetail]) {
 	return r.get(access.Read, "/v1/modules/{module}",
-		"Show one module and its targets, worst first; write a / in its name as %2F").tenant()
+		"Show one module and its targets, worst first; write a / in its name as %2F").perTarget()
 }
 
 // Exports returns the exported values of all targets.

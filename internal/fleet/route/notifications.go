@@ -17,9 +17,9 @@ type NoticeID struct {
 
 func ofAlarms() []Row { return []Row{Alarms().Row, ApproveAlarm().Row} }
 
-// Alarms returns the current alarms.
+// Alarms returns the current alarms: for users of an organization, those about its targets.
 func Alarms() (r Route[None, None, document.AlarmPage]) {
-	return r.get(access.Read, "/v1/alarms", "List the current alarms about assignments")
+	return r.get(access.Read, "/v1/alarms", "List the current alarms about assignments").tenant()
 }
 
 // ApproveAlarm approves the assignments that an alarm blocks.

@@ -50,6 +50,9 @@ type Row struct {
 	// Tenant means that the route serves users of an organization. Its handler must only use what the organization of the
 	// user contains. Users of an organization can use no other route.
 	Tenant bool
+	// PerTarget means that the handler uses nothing except targets for which the user has the right of the route. So it
+	// also serves users who have the right by grants, for some targets.
+	PerTarget bool
 }
 
 // Name returns the method and the path, such as "GET /v1/targets".
@@ -84,6 +87,12 @@ func (r Route[A, In, Out]) readOnly() Route[A, In, Out] {
 // tenant is the type of routes that serve users of an organization.
 func (r Route[A, In, Out]) tenant() Route[A, In, Out] {
 	r.Tenant = true
+	return r
+}
+
+// perTarget is the type of routes that serve users of an organization, also users with the right for some targets.
+func (r Route[A, In, Out]) perTarget() Route[A, In, Out] {
+	r.Tenant, r.PerTarget = true, true
 	return r
 }
 

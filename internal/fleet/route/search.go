@@ -16,5 +16,5 @@ func ofSearch() []Row { return []Row{Search().Row} }
 // Search finds targets, modules, states of modules, commits, rollouts and runs.
 func Search() (r Route[SearchQuery, None, document.Search]) {
 	return r.get(access.Read, "/v1/search",
-		"Search for targets, modules, files, packages, commits, rollouts and runs").tenant()
+		"Search for targets, modules, files, packages, commits, rollouts and runs").perTarget()
 }

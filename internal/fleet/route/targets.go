@@ -38,18 +38,18 @@ func ofTargets() []Row {
 
 // Targets returns a page of targets.
 func Targets() (r Route[TargetQuery, None, document.TargetPage]) {
-	return r.get(access.Read, "/v1/targets", "List targets").tenant()
+	return r.get(access.Read, "/v1/targets", "List targets").perTarget()
 }
 
 // Target returns one target with its modules.
 func Target() (r Route[TargetName, None, document.TargetDetail]) {
-	return r.get(access.Read, "/v1/targets/{target}", "Show one target, by identity or name").tenant()
+	return r.get(access.Read, "/v1/targets/{target}", "Show one target, by identity or name").perTarget()
 }
 
 // Explain returns the reasons for the state of a module on a target.
 func Explain() (r Route[TargetModule, None, document.Explanation]) {
 	return r.get(access.Read, "/v1/targets/{target}/modules/{module}",
-		"Explain the state of a module on a target; write a / in its name as %2F").tenant()
+		"Explain the state of a module on a target; write a / in its name as %2F").perTarget()
 }
 
 // ApproveTarget makes a pending target active.
@@ -80,20 +80,20 @@ func RevokeTarget() (r Route[TargetName, document.ReasonRequest, document.Done])
 // PinTarget pins a target to a revision.
 func PinTarget() (r Route[TargetName, document.PinRequest, document.Done]) {
 	return r.post(access.Operate, "/v1/targets/{target}/pin",
-		"Pin a target, or one of its modules, to a branch, tag or commit").tenant()
+		"Pin a target, or one of its modules, to a branch, tag or commit").perTarget()
 }
 
 // UnpinTarget undoes PinTarget, for the whole target or for one module.
 func UnpinTarget() (r Route[TargetName, document.UnpinRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/targets/{target}/unpin", "Remove the pin of a target").tenant()
+	return r.post(access.Operate, "/v1/targets/{target}/unpin", "Remove the pin of a target").perTarget()
 }
 
 // SuspectTarget marks a target as not reliable.
 func SuspectTarget() (r Route[TargetName, document.ReasonRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/targets/{target}/suspect", "Mark a target as suspect").tenant()
+	return r.post(access.Operate, "/v1/targets/{target}/suspect", "Mark a target as suspect").perTarget()
 }
 
 // TrustTarget undoes SuspectTarget.
 func TrustTarget() (r Route[TargetName, document.ReasonRequest, document.Done]) {
-	return r.post(access.Operate, "/v1/targets/{target}/trust", "Remove the suspect mark of a target").tenant()
+	return r.post(access.Operate, "/v1/targets/{target}/trust", "Remove the suspect mark of a target").perTarget()
 }

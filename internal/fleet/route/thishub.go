@@ -20,19 +20,20 @@ func Readyz() (r Route[None, None, None]) {
 	return r.get(Open, "/readyz", "Check whether the hub serves agents").plain()
 }
 
-// Metrics returns the numbers of the hub and of its fleet.
+// Metrics returns the numbers of the hub and of its fleet. Users with a part of the fleet get the numbers of
+// their targets.
 func Metrics() (r Route[None, None, None]) {
-	return r.get(access.Read, "/metrics", "Metrics in the format of Prometheus").plain()
+	return r.get(access.Read, "/metrics", "Metrics in the format of Prometheus").plain().perTarget()
 }
 
 // Description returns this table as an OpenAPI document.
 func Description() (r Route[None, None, map[string]any]) {
-	return r.get(access.Read, "/v1/openapi.json", "This description").tenant()
+	return r.get(access.Read, "/v1/openapi.json", "This description").perTarget()
 }
 
 // WhoAmI returns the user who calls it.
 func WhoAmI() (r Route[None, None, document.CurrentUser]) {
-	return r.get(access.Read, "/v1/whoami", "Show the current user and the rights").tenant()
+	return r.get(access.Read, "/v1/whoami", "Show the current user and the rights").perTarget()
 }
 
 // Health returns the health of the hub, at once.
@@ -42,7 +43,7 @@ func Health() (r Route[None, None, document.Health]) {
 
 // Status returns a summary of the fleet.
 func Status() (r Route[None, None, document.Status]) {
-	return r.get(access.Read, "/v1/status", "Show the numbers of the fleet").tenant()
+	return r.get(access.Read, "/v1/status", "Show the numbers of the fleet").perTarget()
 }
 
 // Repositories returns the repositories with their commits.

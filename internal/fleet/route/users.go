@@ -18,7 +18,7 @@ type LoginID struct {
 
 func ofUsers() []Row {
 	return []Row{Users().Row, SetUser().Row, CreateLogin().Row, Logins().Row, RevokeLogin().Row,
-		CreateWebLogin().Row}
+		CreateWebLogin().Row, GrantRole().Row, EndGrant().Row}
 }
 
 // Users returns the users of the hubs.
@@ -29,6 +29,17 @@ func Users() (r Route[None, None, document.UserPage]) {
 // SetUser creates a user, or changes the roles of a user.
 func SetUser() (r Route[None, document.UserRequest, document.Done]) {
 	return r.post(access.Admin, "/v1/users", "Create a user, or change the rights of a user").tenant()
+}
+
+// GrantRole gives a user a role for some targets.
+func GrantRole() (r Route[UserName, document.GrantRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/users/{user}/grants", "Give a user a role for some targets").tenant()
+}
+
+// EndGrant undoes GrantRole. The request has the same role and selection.
+func EndGrant() (r Route[UserName, document.GrantRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/users/{user}/grants/remove",
+		"End a grant of a user, with the same role and selection").tenant()
 }
 
 // CreateLogin creates a bearer token for a user.
@@ -49,7 +60,7 @@ func RevokeLogin() (r Route[LoginID, document.ReasonRequest, document.Done]) {
 }
 
 // CreateWebLogin creates a link that signs a browser in. Its right is read, because the session has at most the rights
-// of the request.
+// of the request. It concerns no target.
 func CreateWebLogin() (r Route[None, document.WebLoginRequest, document.WebLogin]) {
-	return r.post(access.Read, "/v1/web-logins", "Create a link that signs a browser in once").tenant()
+	return r.post(access.Read, "/v1/web-logins", "Create a link that signs a browser in once").perTarget()
 }

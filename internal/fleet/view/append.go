@@ -99,7 +99,7 @@ func (t *tx) report(p place, r fleet.Report) error {
 		took = 0
 	}
 	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, text,
-		r.Event.Error, 0, words[3], int64(took))
+		r.Event.Error, 0, words[3], int64(took), 0)
 	if err != nil {
 		return err
 	}
@@ -292,17 +292,18 @@ func (t *tx) rows(target int64) (map[int64]row, error) {
 }
 
 func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
-	words, err := t.numbers(string(e.Target), string(e.Kind), e.Module, e.By)
+	words, err := t.numbers(string(e.Target), string(e.Kind), e.Module, e.By, string(e.Organization))
 	if err != nil {
 		return err
 	}
 	number := p.seq<<16 + int64(min(p.place, math.MaxUint16)) // unique, and increasing with the log
-	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3], 0, 0)
+	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3], 0, 0,
+		words[4])
 }
 
 // event inserts an event, unless it exists, and deletes the oldest events above the limit.
 func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
-	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
 		slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func (v *View) ByID(ctx context.Context, now time.Time) (map[fleet.TargetID]docu
 	return out, nil
 }
 
-// entries returns the targets of the organization of the user of a request, by name. A target in the fleet precedes
+// entries returns the targets within the boundary of a request, by name. A target in the fleet precedes
 // others of the same name.
 func (v *View) entries(ctx context.Context, now time.Time) ([]entry, error) {
 	v.stored.listing.Lock()
@@ -36,9 +36,9 @@ func (v *View) entries(ctx context.Context, now time.Time) ([]entry, error) {
 		return nil, err
 	}
 	out := make([]entry, 0, len(v.stored.kept))
-	of := fleet.OrganizationOf(ctx)
+	b := fleet.BoundaryOf(ctx)
 	for _, s := range v.stored.sortedRows() {
-		if !of.Contains(s.Organization) {
+		if !b.Contains(fleet.Target{ID: s.ID, Organization: s.Organization, Labels: s.Labels}) {
 			continue
 		}
 		out = append(out, v.entry(s, now))

@@ -30,31 +30,29 @@ func parseCursor(s string) (place, error) {
 	return place{a, b}, nil
 }
 
-// condition is a part of a WHERE clause with its arguments.
-type condition struct {
-	text []string
-	args []any
-}
-
-func (c *condition) add(text string, args ...any) {
-	c.text = append(c.text, text)
-	c.args = append(c.args, args...)
-}
-
-// addWithin limits events e of targets t with the kind k for users of an organization: to events of its targets since
-// they are in it.
+// addWithin limits events e of targets t with the kind k to the boundary of a request: to events of its targets since
+// they are in their organization, and to events of the organization itself and of those above and below it.
 func (c *condition) addWithin(ctx context.Context) {
-	if fleet.OrganizationOf(ctx) == "" {
+	b := fleet.BoundaryOf(ctx)
+	if b.All() {
 		return
 	}
 	text, args := within(ctx)
-	c.add(text, args...)
-	c.add("e.at >= t.moved")
-	kinds := tenantKinds()
-	for _, k := range kinds {
+	for _, k := range tenantKinds() {
 		args = append(args, k)
 	}
-	c.add("(e.hub = 0 OR k.text IN (?"+strings.Repeat(", ?", len(kinds)-1)+"))", slices.Clone(args[3:])...)
+	either := "(" + text + " AND e.at >= t.moved AND (e.hub = 0 OR k.text IN (?" +
+		strings.Repeat(", ?", len(tenantKinds())-1) + "))"
+	if o := string(b.Organization); o != "" && !b.Limited {
+		above := b.Organization.Path()
+		either += " OR e.organization > 0 AND e.organization IN (SELECT n FROM words WHERE text >= ? AND text < ?" +
+			" OR text IN (?" + strings.Repeat(", ?", len(above)-1) + "))"
+		args = append(args, o+"/", o+"0")
+		for _, path := range above {
+			args = append(args, path)
+		}
+	}
+	c.add(either+")", args...)
 }
 
 // eventQuery selects events e for the function events.

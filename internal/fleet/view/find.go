@@ -14,7 +14,7 @@ func unknown(name string) error {
 	return fmt.Errorf("cannot find the target %.80q: %w", name, fleet.ErrNotFound)
 }
 
-// find returns the number of a target of the organization of the user of a request, by its identity or name.
+// find returns the number of a target within the boundary of a request, by its identity or name.
 func (v *View) find(ctx context.Context, name string) (int64, error) {
 	var n int64
 	text, args := within(ctx)

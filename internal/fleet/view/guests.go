@@ -2,13 +2,14 @@ package view
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// targetsByNumber returns the targets of containers.
+// targetsByNumber returns the targets of containers that are within the boundary of a request.
 func targetsByNumber(ctx context.Context, v *View, now time.Time, of map[string]seen) (map[int64]document.Target,
 	error) {
 	numbers := make([]int64, 0, len(of))
@@ -20,8 +21,9 @@ func targetsByNumber(ctx context.Context, v *View, now time.Time, of map[string]
 		return nil, err
 	}
 	out := map[int64]document.Target{}
-	err = v.eachStored(ctx, "WHERE t.target IN (SELECT value FROM json_each(?))",
-		func(n int64, s storedTarget) { out[n] = v.target(s, now) }, list)
+	text, args := within(ctx)
+	err = v.eachStored(ctx, "WHERE t.target IN (SELECT value FROM json_each(?)) AND "+text,
+		func(n int64, s storedTarget) { out[n] = v.target(s, now) }, slices.Concat([]any{list}, args)...)
 	return out, err
 }
 
@@ -63,12 +65,13 @@ func shownGuest(s fleet.GuestState, on moduleOnTarget) fleet.GuestState {
 // supervisorOf returns the supervisor of a target, or nil if there is none that the user of the request can see.
 func supervisorOf(ctx context.Context, v *View, n int64, now time.Time) (*document.Supervisor, error) {
 	s, err := supervisorSeen(ctx, v, n)
-	if err != nil || s.target == 0 || !fleet.OrganizationOf(ctx).Contains(s.organization) {
+	if err != nil || s.target == 0 {
 		return nil, err
 	}
 	return describedSupervisor(ctx, v, s, now)
 }
 
+// describedSupervisor describes a supervisor within the boundary of the request; otherwise it returns nil.
 func describedSupervisor(ctx context.Context, v *View, s seen, now time.Time) (*document.Supervisor, error) {
 	found, err := targetsByNumber(ctx, v, now, map[string]seen{"": s})
 	t, ok := found[s.target]

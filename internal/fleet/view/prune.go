@@ -28,7 +28,7 @@ func (v *View) Prune(ctx context.Context, now time.Time) error {
     DELETE FROM words WHERE n NOT IN (
     SELECT target FROM targets UNION SELECT target FROM assignments UNION SELECT module FROM listed UNION SELECT module FROM parts UNION SELECT commit_ FROM parts UNION SELECT bundle FROM parts
     UNION SELECT target FROM statuses UNION SELECT version FROM statuses UNION SELECT facts FROM statuses UNION SELECT zone FROM statuses UNION SELECT value FROM json_each(?)
-    UNION SELECT target FROM sums UNION SELECT target FROM checks UNION SELECT target FROM places UNION SELECT supervisor FROM guests UNION SELECT scope FROM checks UNION SELECT name FROM checks UNION SELECT digest FROM checks UNION SELECT outcome FROM checks UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT about FROM events UNION SELECT phrase FROM events UNION SELECT module FROM sets)`, []any{said}},
+    UNION SELECT target FROM sums UNION SELECT target FROM checks UNION SELECT target FROM places UNION SELECT supervisor FROM guests UNION SELECT scope FROM checks UNION SELECT name FROM checks UNION SELECT digest FROM checks UNION SELECT outcome FROM checks UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT about FROM events UNION SELECT phrase FROM events UNION SELECT organization FROM events UNION SELECT module FROM sets)`, []any{said}},
 		} {
 			if err := t.exec(step.query, step.args...); err != nil {
 				return err

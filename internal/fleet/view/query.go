@@ -54,3 +54,14 @@ var ErrQuery = errors.New("invalid query")
 
 // queryError marks an error as an error of the query.
 func queryError(err error) error { return fmt.Errorf("%w: %w", ErrQuery, err) }
+
+// condition is a part of a WHERE clause with its arguments.
+type condition struct {
+	text []string
+	args []any
+}
+
+func (c *condition) add(text string, args ...any) {
+	c.text = append(c.text, text)
+	c.args = append(c.args, args...)
+}

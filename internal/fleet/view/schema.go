@@ -1,7 +1,7 @@
 package view
 
 // version is the version of the schema. A file with another version is deleted and created again.
-const version = 14
+const version = 15
 
 // Texts such as targets, modules and commits are numbers in words, because the same text is in
 // thousands of rows. For the same reason, parts contains modules that assignments share, and listed
@@ -13,7 +13,8 @@ const version = 14
 // commits. sets contains these modules and commits. A commit changes the same modules of many
 // targets, so their events refer to one word. events.phrase is also a number in words, for texts that very many events
 // have.
-// events.duration is the run time in ns of a run that ended; 0 means unknown.
+// events.duration is the run time in ns of a run that ended; 0 means unknown. events.organization is the organization
+// of an event about a whole organization, such as its freeze.
 //
 // modules.rows contains all modules of a target, see packRows: one row per module would be three
 // quarters of the file.
@@ -47,7 +48,7 @@ const schema = `
     CREATE TABLE guests (supervisor INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, machine TEXT NOT NULL,
         PRIMARY KEY (supervisor, name)) WITHOUT ROWID;
     CREATE INDEX guests_by_machine ON guests (machine);
-    CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, duration INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
+    CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, duration INTEGER NOT NULL, organization INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
     CREATE TABLE sets (module INTEGER NOT NULL, about INTEGER NOT NULL, PRIMARY KEY (module, about)) WITHOUT ROWID;
     CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
 `

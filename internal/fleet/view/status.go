@@ -30,7 +30,7 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 	if err != nil {
 		return s, v.unread(err)
 	}
-	if fleet.OrganizationOf(ctx) == "" { // the position shows the activity of the whole fleet
+	if fleet.BoundaryOf(ctx).All() { // the position shows the activity of the whole fleet
 		s.Position, err = v.LogPosition(ctx)
 	}
 	return s, err

@@ -24,6 +24,7 @@ type tenants struct {
 	v       *view.View
 	targets []tenantTarget
 	seq     uint64
+	frozen  []fleet.Organization // organizations with an event
 }
 
 type tenantTarget struct {
@@ -56,8 +57,11 @@ func (w *tenants) append(record any) {
 func (w *tenants) add(i int) {
 	of := rapid.SampledFrom(paths()).Draw(w.T, "organization")
 	mark := fmt.Sprintf("mark%d", i)
-	t := tenantTarget{Target: fleet.Target{ID: fleet.TargetID(strings.Repeat(string(rune('a'+i)), 25) + "a"),
-		Name: mark, Labels: map[string]string{"l": mark}, Standing: fleet.Active, Organization: of}}
+	t := tenantTarget{Target: fleet.Target{ID: tenantID(i), Name: mark, Labels: map[string]string{"l": mark},
+		Standing: fleet.Active, Organization: of}}
+	if env := rapid.SampledFrom([]string{"", "prod", "dev"}).Draw(w.T, "label"); env != "" {
+		t.Labels["env"] = env
+	}
 	if rapid.IntRange(0, 4).Draw(w.T, "standing") == 0 {
 		t.Standing = rapid.SampledFrom([]fleet.Standing{fleet.Pending, fleet.Retired}).Draw(w.T, "other standing")
 	}
@@ -104,19 +108,64 @@ func (w *tenants) add(i int) {
 	w.targets = append(w.targets, t)
 }
 
-// sees returns the targets that an organization contains, by the definition of paths.
-func (w *tenants) sees(of fleet.Organization) (out []tenantTarget) {
+func tenantID(i int) fleet.TargetID {
+	return fleet.TargetID(strings.Repeat(string(rune('a'+i)), 25) + "a")
+}
+
+// isBelow is the definition of paths.
+func isBelow(path, of fleet.Organization) bool {
+	parts, own := strings.Split(string(path), "/"), strings.Split(string(of), "/")
+	return of == "" || len(own) <= len(parts) && slices.Equal(parts[:len(own)], own)
+}
+
+// sees returns the targets within a boundary, by the definition of paths, labels and identities.
+func (w *tenants) sees(b fleet.Boundary) (out []tenantTarget) {
 	for _, t := range w.targets {
-		parts, own := strings.Split(string(t.Organization), "/"), strings.Split(string(of), "/")
-		if of == "" || len(own) <= len(parts) && slices.Equal(parts[:len(own)], own) {
+		visible := !b.Limited
+		for _, p := range b.Parts {
+			labels := 0
+			for name, value := range t.Labels {
+				if want, ok := p.Labels[name]; ok && want == value {
+					labels++
+				}
+			}
+			named := 0
+			for _, id := range p.Targets {
+				if id == t.ID {
+					named++
+				}
+			}
+			visible = visible || isBelow(t.Organization, p.Organization) && labels == len(p.Labels) &&
+				(len(p.Targets) == 0 || named > 0)
+		}
+		if visible && isBelow(t.Organization, b.Organization) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// TestOrganizationsSeeOnlyTheirTargets: for random fleets, each query in the name of an organization returns exactly
-// what belongs to its targets, as computed from the records, and no text of another target.
+// boundary draws a boundary with random grants. Some select nothing.
+func (w *tenants) boundary() fleet.Boundary {
+	b := fleet.Boundary{Organization: rapid.SampledFrom(paths()).Draw(w.T, "of"), Limited: true}
+	for range rapid.IntRange(0, 3).Draw(w.T, "grants") {
+		f := fleet.TargetFilter{Organization: rapid.SampledFrom(paths()).Draw(w.T, "of a grant")}
+		if env := rapid.SampledFrom([]string{"", "prod", "dev", "never"}).Draw(w.T, "label of a grant"); env != "" {
+			f.Labels = map[string]string{"env": env}
+			if rapid.IntRange(0, 4).Draw(w.T, "two labels") == 0 {
+				f.Labels["l"] = "mark1"
+			}
+		}
+		for range rapid.IntRange(0, 2).Draw(w.T, "named") {
+			f.Targets = append(f.Targets, tenantID(rapid.IntRange(0, 8).Draw(w.T, "target of a grant")))
+		}
+		b.Parts = append(b.Parts, f)
+	}
+	return b
+}
+
+// TestOrganizationsSeeOnlyTheirTargets: for random fleets, each query in the name of an organization, or with random
+// grants, returns exactly what belongs to its targets, as computed from the records, and no text of another target.
 func TestOrganizationsSeeOnlyTheirTargets(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -132,45 +181,59 @@ func TestOrganizationsSeeOnlyTheirTargets(t *testing.T) {
 		for i := range rapid.IntRange(1, 7).Draw(rt, "targets") {
 			w.add(i)
 		}
+		for range rapid.IntRange(0, 3).Draw(rt, "freezes") {
+			of := rapid.SampledFrom(paths()[1:]).Draw(rt, "frozen")
+			w.append(fleet.HubEvent{Format: fleet.HubEventFormat, At: tenantStart * 1e9, Kind: fleet.TargetFrozen,
+				Organization: of, Text: "froze " + string(of)})
+			w.frozen = append(w.frozen, of)
+		}
 		for _, of := range paths() {
-			w.check(of)
+			w.check(fleet.Boundary{Organization: of})
+		}
+		for range 4 {
+			w.check(w.boundary())
 		}
 	})
 }
 
-// check compares each query of an organization with its targets.
-func (w *tenants) check(of fleet.Organization) {
-	ctx := fleet.WithOrganization(context.Background(), of)
+// check compares each query within a boundary with its targets.
+func (w *tenants) check(of fleet.Boundary) {
+	ctx := fleet.WithBoundary(context.Background(), of)
 	now := time.Unix(tenantStart+1000, 0)
 	visible := w.sees(of)
 	var names, active, modules, events []string
 	for _, t := range visible {
 		names = append(names, t.Name)
 		events = append(events, t.events...)
-		if of == "" {
+		if of.All() {
 			events = append(append(events, t.early...), t.other...)
 		}
 		if t.Standing == fleet.Active {
 			active, modules = append(active, t.Name), append(modules, t.module)
 		}
 	}
-	if of == "" {
+	if of.All() {
 		events = append(events, "fleet event")
+	}
+	for _, o := range w.frozen {
+		if of.All() || !of.Limited && of.Organization != "" && (isBelow(o, of.Organization) || isBelow(of.Organization, o)) {
+			events = append(events, "froze "+string(o))
+		}
 	}
 	slices.Sort(modules)
 	modules = slices.Compact(modules)
 	page, err := w.v.Targets(ctx, view.TargetQuery{All: true, By: "module", Now: now})
 	w.same(of, "targets", err, namesOf(page), names)
 	if page.Total != len(visible) {
-		w.Errorf("%q: %d targets, want %d", of, page.Total, len(visible))
+		w.Errorf("%+v: %d targets, want %d", of, page.Total, len(visible))
 	}
 	page, err = w.v.Targets(ctx, view.TargetQuery{All: true, Limit: 1, Now: now})
 	if more := page.Cursor != ""; err != nil || more != (len(visible) > 1) || page.Total != len(visible) {
-		w.Errorf("%q: the first page has the total %d, and more %v, of %d", of, page.Total, more, len(visible))
+		w.Errorf("%+v: the first page has the total %d, and more %v, of %d", of, page.Total, more, len(visible))
 	}
 	status, err := w.v.Status(ctx, now)
-	if err != nil || status.Targets != len(active) || status.Modules != len(modules) || of != "" && status.Position != 0 {
-		w.Errorf("%q: the status is %+v, %v; want %d targets and %d modules", of, status, err, len(active), len(modules))
+	if err != nil || status.Targets != len(active) || status.Modules != len(modules) || !of.All() && status.Position != 0 {
+		w.Errorf("%+v: the status is %+v, %v; want %d targets and %d modules", of, status, err, len(active), len(modules))
 	}
 	all, err := w.v.Modules(ctx, now)
 	var got []string
@@ -192,7 +255,7 @@ func (w *tenants) check(of fleet.Organization) {
 	runs, more, err := view.Runs(ctx, w.v, view.RunQuery{Run: 7, Limit: 1})
 	w.clean(of, fmt.Sprintf("%+v", runs), visible)
 	if ended := w.ended(of, visible); err != nil || len(runs)+more != ended {
-		w.Errorf("%q: %d runs and %d more, want %d", of, len(runs), more, ended)
+		w.Errorf("%+v: %d runs and %d more, want %d", of, len(runs), more, ended)
 	}
 	for _, d := range []any{page, status, all, list} {
 		w.clean(of, fmt.Sprintf("%+v", d), visible)
@@ -201,14 +264,14 @@ func (w *tenants) check(of fleet.Organization) {
 }
 
 // ended counts the reported ends of runs that an organization sees.
-func (w *tenants) ended(of fleet.Organization, visible []tenantTarget) (n int) {
+func (w *tenants) ended(of fleet.Boundary, visible []tenantTarget) (n int) {
 	page, err := w.v.Events(context.Background(), view.EventQuery{Kinds: []string{string(fleet.Failed)}})
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, e := range page.Events {
 		for _, t := range visible {
-			if e.Target == t.ID && (of == "" || slices.Contains(t.events, e.Text)) {
+			if e.Target == t.ID && (of.All() || slices.Contains(t.events, e.Text)) {
 				n++
 			}
 		}
@@ -217,7 +280,7 @@ func (w *tenants) ended(of fleet.Organization, visible []tenantTarget) (n int) {
 }
 
 // single asks for each target and module. The answers about others are those about unused names.
-func (w *tenants) single(ctx context.Context, of fleet.Organization, visible []tenantTarget, now time.Time) {
+func (w *tenants) single(ctx context.Context, of fleet.Boundary, visible []tenantTarget, now time.Time) {
 	isVisible := func(t tenantTarget) bool {
 		return slices.ContainsFunc(visible, func(v tenantTarget) bool { return v.ID == t.ID })
 	}
@@ -228,7 +291,7 @@ func (w *tenants) single(ctx context.Context, of fleet.Organization, visible []t
 			chosen, serr := w.v.Targets(ctx, view.TargetQuery{Select: []string{name}, All: true, Now: now})
 			if isVisible(t) {
 				if err != nil || d.Target.Name != t.Name || eerr != nil {
-					w.Errorf("%q and %s: %+v, %v, %v", of, name, d, err, eerr)
+					w.Errorf("%+v and %s: %+v, %v, %v", of, name, d, err, eerr)
 				}
 				continue
 			}
@@ -242,11 +305,11 @@ func (w *tenants) single(ctx context.Context, of fleet.Organization, visible []t
 			for what, c := range map[string][2]error{"target": {err, want}, "events": {eerr, ewant}, "selection": {serr,
 				swant}} {
 				if got := strings.ReplaceAll(fmt.Sprint(c[0]), name, unused); got != fmt.Sprint(c[1]) {
-					w.Errorf("%q, %s of %s: %s, and for an unused name: %v", of, what, name, got, c[1])
+					w.Errorf("%+v, %s of %s: %s, and for an unused name: %v", of, what, name, got, c[1])
 				}
 			}
 			if !errors.Is(err, fleet.ErrNotFound) || chosen.Total != 0 || uchosen.Total != 0 {
-				w.Errorf("%q finds %s: %v, %+v", of, name, err, chosen)
+				w.Errorf("%+v finds %s: %v, %+v", of, name, err, chosen)
 			}
 		}
 		m, err := w.v.Module(ctx, view.ModuleQuery{Module: t.module, Now: now})
@@ -254,26 +317,26 @@ func (w *tenants) single(ctx context.Context, of fleet.Organization, visible []t
 			return v.module == t.module && v.Standing == fleet.Active
 		})
 		if (err == nil) != uses {
-			w.Errorf("%q and %s: %v", of, t.module, err)
+			w.Errorf("%+v and %s: %v", of, t.module, err)
 		}
 		w.clean(of, fmt.Sprintf("%+v", m), visible)
 	}
 }
 
 // clean fails if a text contains the marker of a target that is not visible.
-func (w *tenants) clean(of fleet.Organization, text string, visible []tenantTarget) {
+func (w *tenants) clean(of fleet.Boundary, text string, visible []tenantTarget) {
 	for _, t := range w.targets {
 		sees := slices.ContainsFunc(visible, func(v tenantTarget) bool { return v.ID == t.ID })
 		if !sees && strings.Contains(text, t.Name) {
-			w.Errorf("%q sees %s of %q: %s", of, t.Name, t.Organization, text)
+			w.Errorf("%+v sees %s of %q: %s", of, t.Name, t.Organization, text)
 		}
 	}
 }
 
-func (w *tenants) same(of fleet.Organization, what string, err error, got, want []string) {
+func (w *tenants) same(of fleet.Boundary, what string, err error, got, want []string) {
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	if err != nil || !slices.Equal(got, want) {
-		w.Errorf("%q has the %s %q, %v, want %q", of, what, got, err, want)
+		w.Errorf("%+v has the %s %q, %v, want %q", of, what, got, err, want)
 	}
 }
 

@@ -129,6 +129,10 @@ func auditPage(v *visit) (*page, error) {
 			d.Entries = append(d.Entries, r)
 		}
 	}
+	for _, e := range slices.Backward(all.Entries) {
+		d.Entries = append(d.Entries, access.Record{At: e.At, Entry: access.Entry{User: e.User, Credential: e.Credential,
+			Operation: e.Operation, Object: e.Object, Outcome: e.Outcome, Reason: e.Reason, From: e.From}})
+	}
 	return &page{Title: "Audit log", Tab: "/audit", Template: "audit", Data: d, Command: "fettle audit list",
 		Address: address(route.AuditLog(), at)}, nil
 }

@@ -49,7 +49,7 @@ func fleetPage(v *visit) (*page, error) {
 	if d.Status, err = get(v, route.Status(), route.None{}); err != nil {
 		return nil, err
 	}
-	if v.user.Organization == "" { // alarms belong to the whole fleet
+	if !isTenant(v.user) { // alarms belong to the whole fleet
 		alarms, err := get(v, route.Alarms(), route.None{})
 		if err != nil {
 			return nil, err

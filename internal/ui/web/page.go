@@ -56,14 +56,25 @@ type shown struct {
 	Host    *Host
 }
 
-// May reports whether the user has a right.
+// May reports whether the user has a right for the whole organization.
 func (v *visit) May(r access.Right) bool { return may(v.user, r) }
 
-// May reports whether the user has a right.
+// May reports whether the user has a right for the whole organization.
 func (s shown) May(right string) bool { return may(s.User, access.Right(right)) }
 
-// Tenant reports whether the user belongs to an organization, and cannot use the pages of the whole fleet.
-func (s shown) Tenant() bool { return s.User.Organization != "" }
+// MayOnSome reports whether the user has the right operate for some targets, perhaps not for that of the page.
+func (s shown) MayOnSome() bool { return mayOperate(s.User) }
+
+func mayOperate(u document.CurrentUser) bool {
+	return may(u, access.Operate) || slices.ContainsFunc(u.Grants,
+		func(g document.UserGrant) bool { return g.Role == string(access.Operator) })
+}
+
+// Tenant reports whether the user cannot use the pages of the whole fleet: the user belongs to an organization, or can
+// read only some targets.
+func (s shown) Tenant() bool { return isTenant(s.User) }
+
+func isTenant(u document.CurrentUser) bool { return u.Organization != "" || !may(u, access.Read) }
 
 // Alone reports whether the page is of a site without a hub.
 func (s shown) Alone() bool { return s.Host != nil }
@@ -114,10 +125,10 @@ func commandOf(words ...string) string {
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })
 
 // shareKey identifies visits that share a rendering: the users have the same organization and the same rights. The main
-// part of a page depends on the name of a user only if the user can approve.
+// part of a page depends on the name of a user only if the user can approve or has grants.
 func shareKey(v *visit) string {
 	name := ""
-	if v.May(access.Approve) {
+	if v.May(access.Approve) || len(v.user.Grants) > 0 {
 		name = v.user.Name
 	}
 	return strings.Join(append([]string{name, v.URL.RequestURI(), "@" + v.user.Organization},

@@ -8,7 +8,6 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wire"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/plan"
@@ -59,7 +58,7 @@ func rollbackPage(v *visit) (*page, error) {
 
 // question returns the question about a rollback to a run.
 func (d *rollbackData) question(v *visit, to string) (question, error) {
-	if !v.May(access.Operate) {
+	if !mayOperate(v.user) {
 		return question{}, &document.Problem{Title: "You may not roll back " + d.Name, Status: http.StatusForbidden,
 			Detail: "cannot plan a rollback: it needs the right operate", Hint: "See the runs of " + d.Name + " instead"}
 	}

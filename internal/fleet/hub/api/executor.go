@@ -58,7 +58,10 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 	if err != nil {
 		return err
 	}
-	c.exists = func(ctx context.Context) error {
+	c.exists = func(ctx context.Context, who access.Principal) error {
+		if !who.Unconfirmed {
+			ctx = fleet.WithBoundary(ctx, who.Boundary(c.route.Right))
+		}
 		_, err := t.targets.Target(ctx, string(target.ID), c.h.Now())
 		return err
 	}
@@ -78,7 +81,7 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 
 // workable returns a target, or an error unless the target is active.
 func (c *call) workable(t *Table, name string) (document.Target, error) {
-	d, err := t.targets.Target(c.r.Context(), name, c.h.Now())
+	d, err := t.find(c.r.Context(), c.caller(), name)
 	if err == nil && d.Target.Standing != fleet.Active {
 		err = &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing),
 			"List targets and their state: fettle target list"}
@@ -112,7 +115,9 @@ func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteClose
 
 // still waits until the user may no longer have the stream, and then calls end: the user was locked
 // or lost the right, is in another organization than before or than the target, or the login
-// expired. If the hub cannot check the right, the stream continues until the login expires.
+// expired. The stream also ends if the user lost the right for its target. If it is about many
+// targets, it ends if the user has the right for other targets than before. If the hub cannot check
+// the right, the stream continues until the login expires.
 func (c *call) still(ctx context.Context, end func()) error {
 	every := c.h.Recheck
 	if every <= 0 {
@@ -136,16 +141,24 @@ func (c *call) still(ctx context.Context, end func()) error {
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
-		allowed := err == nil && who.Organization == c.who.Organization && (who.May(c.route.Right) || who.Unconfirmed)
-		if allowed && c.exists != nil {
-			allowed = !errors.Is(c.exists(ctx), fleet.ErrNotFound)
-		}
+		allowed := err == nil && c.remains(ctx, who)
 		if allowed || err != nil && !errors.Is(err, fleet.ErrDenied) {
 			continue
 		}
 		end()
 		return fmt.Errorf("%w: %s no longer has the right to do this", fleet.ErrDenied, c.who.Name)
 	}
+}
+
+// remains reports whether a user who has authenticated again may have the stream further.
+func (c *call) remains(ctx context.Context, who access.Principal) bool {
+	switch {
+	case who.Organization != c.who.Organization || !who.Unconfirmed && !who.MayOnSome(c.route.Right):
+		return false
+	case c.exists != nil:
+		return !errors.Is(c.exists(ctx, who), fleet.ErrNotFound)
+	}
+	return who.Unconfirmed || who.Boundary(c.route.Right).Equal(c.who.Boundary(c.route.Right))
 }
 
 // whileAllowed cancels the context of a request when the user loses the right to the answer. stop

@@ -29,7 +29,7 @@ func HandleAssignments(t *Table, b Assignments, locks Locks) {
 	Handle(t, route.Explain(),
 		func(ctx context.Context, c Caller, at route.TargetModule, _ route.None) (document.Explanation, error) {
 			e, err := t.explain(ctx, c, at, b)
-			if err == nil && c.Organization == "" {
+			if err == nil && fleet.BoundaryOf(ctx).All() {
 				e.LockWaits, err = lockWaits(ctx, locks, e.ID)
 			}
 			return e, err
@@ -60,12 +60,12 @@ func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule,
 			fmt.Sprintf("cannot explain %.80q: there is no module with this name", at.Module),
 			"List them: fettle module list --fleet")
 	}
-	d, err := t.targets.Target(ctx, at.Target, c.Now)
+	d, err := t.find(ctx, c, at.Target)
 	if err != nil {
 		return none, err
 	}
 	e := explanation(d, Directory(at.Module))
-	if c.Organization != "" {
+	if !fleet.BoundaryOf(ctx).All() {
 		return e, nil // the reasons and the locks can name other targets
 	}
 	because, err := b.Because(ctx, d.Target.ID, Directory(at.Module))

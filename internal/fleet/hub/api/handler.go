@@ -17,7 +17,6 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
-	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 )
 
@@ -71,9 +70,12 @@ type call struct {
 	in    any
 	id    string
 	said  bool // the status line was sent
-	// exists returns fleet.ErrNotFound if the object of a stream no longer exists for the user; nil means that no object
-	// is checked.
-	exists func(ctx context.Context) error
+	// exists returns fleet.ErrNotFound if the target of a stream no longer exists for the user, with the present rights;
+	// nil means that no target is checked.
+	exists func(ctx context.Context, who access.Principal) error
+	// of is the organization of the object, or nil before it was needed. unread is the error of the read model about it.
+	of     *fleet.Organization
+	unread error
 	// audited means that the call is recorded although its route changes nothing.
 	audited bool
 }
@@ -116,7 +118,7 @@ func (c *call) serve() (any, error) {
 		return nil, err
 	}
 	c.who = who
-	c.r = c.r.WithContext(fleet.WithOrganization(c.r.Context(), who.Organization))
+	c.limit(c.route.Right)
 	if who.Organization != "" && !c.route.Tenant {
 		_ = c.audit(access.Denied, "")
 		return nil, errTenant()
@@ -127,17 +129,23 @@ func (c *call) serve() (any, error) {
 	return c.run()
 }
 
-// errTenant is the error for users of an organization at all routes that do not serve them.
-func errTenant() error {
-	return fail(http.StatusForbidden, "Not allowed", "users of an organization cannot use this",
-		"Ask an operator of the fleet")
+// limit limits the request to the targets for which the user has a right.
+func (c *call) limit(right access.Right) {
+	c.r = c.r.WithContext(fleet.WithBoundary(c.r.Context(), c.who.Boundary(right)))
 }
 
-// need returns an error unless the user has a right. It records a change that is refused.
+// need returns an error unless the user has a right: for all targets or, if the route is limited to the boundary of the
+// user, for some of them. It records a change that is refused.
 func (c *call) need(right access.Right) error {
+	some := c.who.MayOnSome(right)
 	switch {
-	case c.who.May(right):
+	case c.who.May(right), some && c.route.PerTarget:
 		return nil
+	case some:
+		_ = c.audit(access.Denied, "")
+		return fail(http.StatusForbidden, "Not allowed",
+			fmt.Sprintf("%s needs the right %q for all targets, and %s has it only for some", c.route.Name(), right, c.who.Name),
+			"See your grants: fettle user show. Ask a user with the right admin for the role")
 	case c.who.Unconfirmed:
 		_ = c.audit(access.Denied, "")
 		return c.unconfirmed(right)
@@ -160,13 +168,6 @@ func (c *call) unconfirmed(right access.Right) error {
 	}
 	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text,
 		"See which hubs are missing: fettle hub list. Root on the host of the hub needs no such right")
-}
-
-func why(err error) string {
-	if err == nil {
-		return "it has no certificate and no token"
-	}
-	return err.Error()
 }
 
 // match finds the route, or the allowed methods of the path.
@@ -213,7 +214,7 @@ func (c *call) run() (any, error) {
 		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so nothing was changed",
 			fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
 	}
-	answer, err := c.change()
+	answer, err := c.unlessUnread(c.change)
 	outcome := access.Done
 	if err != nil {
 		outcome = err.Error()
@@ -315,7 +316,39 @@ func (c *call) audit(outcome, reason string) error {
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
 		User: c.who.Name, Credential: c.who.Credential, Operation: c.route.Name(),
 		Object: c.object(), Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
+		Organization: c.who.Organization, Of: c.organization(),
 	})
+}
+
+// organization returns the organization of the object of a change when the request began: the organization in the path,
+// or that of the target in the path, if it exists for the user. Otherwise it is "".
+func (c *call) organization() fleet.Organization {
+	if c.of != nil {
+		return *c.of
+	}
+	of := fleet.Organization(c.path["organization"])
+	if name := c.path["target"]; name != "" && c.h.Table.targets != nil {
+		ctx := fleet.WithOrganization(context.WithoutCancel(c.r.Context()), c.who.Organization)
+		d, err := c.h.Table.targets.Target(ctx, name, c.h.Now())
+		of = d.Target.Organization
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			c.unread = err
+		}
+	}
+	if of.Check() != nil || !c.who.Organization.Contains(of) {
+		of = ""
+	}
+	c.of = &of
+	return of
+}
+
+// unlessUnread calls a function after the beginning of the call was recorded. If the record lacks the organization of
+// the object, because the read model failed, it returns that error instead.
+func (c *call) unlessUnread(f func() (any, error)) (any, error) {
+	if c.unread != nil {
+		return nil, c.unread
+	}
+	return f()
 }
 
 // object returns the object of a change: the login, or the first value in the path, or "".
@@ -357,9 +390,4 @@ func (c *call) problem(err error) {
 		c.w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	c.document(p.Status, "application/problem+json", p)
-}
-
-// fail returns an error as a complete problem document.
-func fail(status int, title, detail, hint string) error {
-	return &document.Problem{Title: title, Status: status, Detail: detail, Hint: hint}
 }

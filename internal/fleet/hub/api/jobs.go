@@ -63,9 +63,14 @@ func checkJob(r document.JobRequest) error {
 	return nil
 }
 
-// active returns the active targets of a selection. If there are none, it returns a Refusal with
-// the operation in job.
+// active returns the active targets of a selection. If there are none, it returns a Refusal with the operation in job.
+// It also does so if the user can read some of them, but not change them: an operation must not silently omit selected
+// targets.
 func (t *Table) active(ctx context.Context, c Caller, words []string, job string) ([]fleet.TargetID, error) {
+	b := fleet.BoundaryOf(ctx)
+	if b.Limited {
+		ctx = fleet.WithBoundary(ctx, c.Boundary(access.Read))
+	}
 	page, err := t.targets.Targets(ctx, view.TargetQuery{Select: words, Now: c.Now})
 	if err != nil {
 		return nil, err
@@ -75,15 +80,25 @@ func (t *Table) active(ctx context.Context, c Caller, words []string, job string
 			fmt.Sprintf("cannot %s more than %d targets at the same time", job, view.MaxPage),
 			"Select fewer targets: fettle target list --by label:NAME"}
 	}
+	all := 0
 	var ids []fleet.TargetID
 	for _, d := range page.Targets {
-		if d.Standing == fleet.Active {
+		if d.Standing != fleet.Active {
+			continue
+		}
+		all++
+		if b.Contains(fleet.Target{ID: d.ID, Organization: d.Organization, Labels: d.Labels}) {
 			ids = append(ids, d.ID)
 		}
 	}
-	if len(ids) == 0 {
+	if all == 0 {
 		return nil, &Refusal{http.StatusConflict, "cannot " + job + " any of the selected targets: none is active",
 			"See the states of targets: fettle target list"}
+	}
+	if all > len(ids) {
+		return nil, &Refusal{http.StatusForbidden, fmt.Sprintf(
+			"cannot %s all of the selected targets: you have the right %q for %d of %d of them", job, c.Right, len(ids), all),
+			"Select only targets for which you have the right: fettle user show"}
 	}
 	return ids, nil
 }

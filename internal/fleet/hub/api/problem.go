@@ -46,3 +46,21 @@ func problemOf(err error) document.Problem {
 	return document.Problem{Title: "The hub cannot do this", Status: http.StatusInternalServerError, Detail: err.Error(),
 		Hint: "See the health of the hub: fettle status --fleet"}
 }
+
+// errTenant is the error for users of an organization at all routes that do not serve them.
+func errTenant() error {
+	return fail(http.StatusForbidden, "Not allowed", "users of an organization cannot use this",
+		"Ask an operator of the fleet")
+}
+
+func why(err error) string {
+	if err == nil {
+		return "it has no certificate and no token"
+	}
+	return err.Error()
+}
+
+// fail returns an error as a complete problem document.
+func fail(status int, title, detail, hint string) error {
+	return &document.Problem{Title: title, Status: status, Detail: detail, Hint: hint}
+}

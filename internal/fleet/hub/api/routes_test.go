@@ -128,6 +128,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/users", "/v1/users", `{"name":"ann","roles":["read"]}`},
 	{"GET /v1/users", "/v1/users", ""},
 	{"POST /v1/web-logins", "/v1/web-logins", `{"user":"ann"}`},
+	{"POST /v1/users/{user}/grants", "/v1/users/ann/grants", `{"role":"operate","labels":{"env":"prod"}}`},
+	{"POST /v1/users/{user}/grants/remove", "/v1/users/ann/grants/remove", `{"role":"operate","targets":["web1"]}`},
 	{"POST /v1/users/{user}/login", "/v1/users/ann/login", `{"expires_ns":3600000000000}`},
 	{"GET /v1/users/{user}/logins", "/v1/users/ann/logins", ""},
 	{"POST /v1/users/{user}/logins/{login}/revoke", "/v1/users/ann/logins/p1/revoke", `{"reason":"lost"}`},

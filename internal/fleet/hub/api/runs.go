@@ -82,11 +82,13 @@ func (c *call) onHost(t *Table, name, secret string,
 	if err := c.need(access.Operate); err != nil {
 		return nil, err
 	}
+	c.route.Right = access.Operate // this call needs more than its route
+	c.limit(access.Operate)
 	if err := c.audit(access.Begun, secret); err != nil {
 		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so no content is shown",
 			fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
 	}
-	doc, err := readTarget()
+	doc, err := c.unlessUnread(readTarget)
 	outcome := access.Done
 	if err != nil {
 		outcome = err.Error()

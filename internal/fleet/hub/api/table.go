@@ -65,6 +65,8 @@ func (t *Table) add(r route.Row, f func(*call) (any, error)) {
 type Caller struct {
 	access.Principal
 	Now time.Time
+	// Right is the right that the request needs.
+	Right access.Right
 }
 
 // Handle registers the handler of a route. When it is called, the user has the right of the route,
@@ -74,7 +76,7 @@ func Handle[A, In, Out any](t *Table, r route.Route[A, In, Out],
 	handleCall(t, r, func(c *call, at A) (any, error) { return f(c.r.Context(), c.caller(), at, inOf[In](c)) })
 }
 
-func (c *call) caller() Caller { return Caller{c.who, c.h.Now()} }
+func (c *call) caller() Caller { return Caller{c.who, c.h.Now(), c.route.Right} }
 
 // inOf returns the document of a request.
 func inOf[In any](c *call) (in In) {
@@ -138,7 +140,7 @@ func handleTarget[In any](t *Table, r route.Route[route.TargetName, In, document
 // on performs an operation on a target, and answers with the text said.
 func (t *Table) on(ctx context.Context, c Caller, name, said string,
 	f func(document.Target) error) (document.Done, error) {
-	d, err := t.targets.Target(ctx, name, c.Now)
+	d, err := t.find(ctx, c, name)
 	if err != nil {
 		return document.Done{}, err
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -63,7 +64,7 @@ func HandleTargets(t *Table, b interface {
 		})
 	Handle(t, route.Target(),
 		func(ctx context.Context, c Caller, at route.TargetName, _ route.None) (document.TargetDetail, error) {
-			return t.targets.Target(ctx, at.Target, c.Now)
+			return t.find(ctx, c, at.Target)
 		})
 	handleMembers(t, b)
 	handleRegistry(t, b)
@@ -76,6 +77,20 @@ func HandleTargets(t *Table, b interface {
 		func(ctx context.Context, c Caller, d document.Target, r document.ReasonRequest) error {
 			return b.Trust(ctx, c.Principal, d.ID, r.Reason)
 		})
+}
+
+// find returns a target for which the user has the right of the request. If the user can only read it, the error states
+// the missing right. Otherwise it is the error for a name that was never used.
+func (t *Table) find(ctx context.Context, c Caller, name string) (document.TargetDetail, error) {
+	d, err := t.targets.Target(ctx, name, c.Now)
+	if !errors.Is(err, fleet.ErrNotFound) || !fleet.BoundaryOf(ctx).Limited || c.Right == access.Read {
+		return d, err
+	}
+	if _, unread := t.targets.Target(fleet.WithBoundary(ctx, c.Boundary(access.Read)), name, c.Now); unread != nil {
+		return d, err
+	}
+	return d, &Refusal{http.StatusForbidden, fmt.Sprintf("you have no right %q for the target %s", c.Right, name),
+		"See your grants: fettle user show. Ask a user with the right admin for a grant"}
 }
 
 func handleMembers(t *Table, b Members) {

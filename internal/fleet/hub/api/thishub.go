@@ -35,6 +35,7 @@ func HandleThisHub(t *Table, b ThisHub) {
 				p.Rights = append(p.Rights, string(r))
 			}
 		}
+		p.Grants = t.grants(ctx, c)
 		return p, nil
 	})
 	HandleGet(t, route.Health(), func(ctx context.Context) (document.Health, error) {
@@ -50,6 +51,22 @@ func HandleThisHub(t *Table, b ThisHub) {
 		d.Checks = append([]document.HubFinding{}, d.Checks...)
 		return d, nil
 	})
+}
+
+// grants returns the grants of the user. A target without the right read has no name.
+func (t *Table) grants(ctx context.Context, c Caller) (out []document.UserGrant) {
+	for _, g := range c.Grants() {
+		d := document.UserGrant{Role: string(g.Role), Organization: string(g.Organization), Labels: g.Labels}
+		for _, id := range g.Targets {
+			target := document.GrantTarget{ID: id}
+			if found, err := t.targets.Target(ctx, string(id), c.Now); err == nil {
+				target.Name = found.Target.Name
+			}
+			d.Targets = append(d.Targets, target)
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // handleProbes registers the handlers of routes for monitoring. The answers to clients that need no

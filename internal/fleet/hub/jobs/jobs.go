@@ -22,22 +22,26 @@ const jobLifetime = 7 * 24 * time.Hour
 // CreateJob stores a job until each target has acknowledged it, or it expires.
 func (q *Queue) CreateJob(ctx context.Context, by access.Principal, job document.JobRequest,
 	targets []fleet.TargetID) (document.Job, error) {
-	pending := slices.Compact(slices.Sorted(slices.Values(targets)))
-	now := q.Now()
-	life := cmp.Or(time.Duration(job.Expires), jobLifetime)
-	r := records.Job{
-		Job: fleet.Job{ID: records.NewID(), What: job.What, Arg: job.Arg, Run: job.Run, Signed: job.Signed,
-			By: by.Name, At: now.Unix()},
-		Pending: pending, Expires: now.Add(life).Unix(), Organization: by.Organization,
-	}
+	r := newRecord(by, job, targets, q.Now())
 	if err := q.Events.Record(ctx, fleet.HubEvent{Kind: fleet.JobChanged, By: by.Name,
-		Text: fmt.Sprintf("%s of %s", r.Title(), targetCount(len(pending)))}); err != nil {
+		Text: fmt.Sprintf("%s of %s", r.Title(), targetCount(len(r.Pending)))}); err != nil {
 		return document.Job{}, err
 	}
 	if err := q.Records.Jobs.Put(ctx, r.ID, r, 0); err != nil {
 		return document.Job{}, fmt.Errorf("cannot store the job: %w", err)
 	}
 	return q.jobDoc(ctx, r), nil
+}
+
+// newRecord returns the record of a new job.
+func newRecord(by access.Principal, job document.JobRequest, targets []fleet.TargetID, now time.Time) records.Job {
+	return records.Job{
+		Job: fleet.Job{ID: records.NewID(), What: job.What, Arg: job.Arg, Run: job.Run, Signed: job.Signed,
+			By: by.Name, At: now.Unix()},
+		Pending:      slices.Compact(slices.Sorted(slices.Values(targets))),
+		Expires:      now.Add(cmp.Or(time.Duration(job.Expires), jobLifetime)).Unix(),
+		Organization: by.Organization, Granted: by.MayOnSome(access.Operate) && !by.May(access.Operate),
+	}
 }
 
 func targetCount(n int) string {

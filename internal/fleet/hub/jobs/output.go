@@ -89,7 +89,7 @@ func awaited(ctx context.Context, jobs *records.Mirror[records.Job], id string, 
 func (q *Queue) CancelJob(ctx context.Context, by api.Caller, at route.JobID, _ document.ReasonRequest) error {
 	id := at.Job
 	r, err := q.Records.Jobs.Change(ctx, id, func(r *records.Job) error {
-		if err := q.mayCancel(ctx, *r); err != nil {
+		if err := q.mayCancel(ctx, by.Name, *r); err != nil {
 			return err
 		}
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)),

@@ -7,9 +7,11 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
@@ -44,10 +46,22 @@ func New(c Config) *Queue {
 	return q
 }
 
-// skips reports whether a target does not get a job: it is cloned, or was moved out of the organization of the job.
+// skips reports whether a target does not get a job now: it is cloned, or was moved out of the organization of the job.
+// If the user who created the job had only grants, a present grant of this user must contain the target.
 func (q *Queue) skips(r records.Job, id fleet.TargetID) bool {
 	t, _, ok := q.Records.Targets.Get(string(id))
-	return q.IsCloned(id) || r.Organization != "" && (!ok || !r.Organization.Contains(t.Organization))
+	if q.IsCloned(id) || r.Organization != "" && (!ok || !r.Organization.Contains(t.Organization)) {
+		return true
+	}
+	return r.Granted && (!ok || !q.mayOperate(r.By, t))
+}
+
+// mayOperate reports whether a user has the right operate for a target, in the records that this hub has in memory. The
+// job of a user without a record is offered again later.
+func (q *Queue) mayOperate(user string, t fleet.Target) bool {
+	var u access.User
+	text, ok := q.Records.Users.Value(access.UserKey(user))
+	return ok && json.Unmarshal(text, &u) == nil && u.MayOn(access.Operate, t)
 }
 
 // Deliver sends one target all its open jobs.

@@ -11,20 +11,21 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
-// sees reports whether the user of a request sees a job on a target: one of the organization, since it is in it.
+// sees reports whether the user of a request sees a job on a target: one within the boundary of the request, since it
+// is in its organization.
 func (q *Queue) sees(ctx context.Context, r records.Job, id fleet.TargetID) bool {
-	of := fleet.OrganizationOf(ctx)
-	if of == "" {
+	b := fleet.BoundaryOf(ctx)
+	if b.All() {
 		return true
 	}
 	t, _, ok := q.Records.Targets.Get(string(id))
-	return ok && of.Contains(t.Organization) && r.At*1e9 >= t.Moved
+	return ok && b.Contains(t) && r.At*1e9 >= t.Moved
 }
 
 // seesAny reports whether the user of a request sees a job: on at least one target. Jobs of tasks belong to scopes,
 // which organizations share.
 func (q *Queue) seesAny(ctx context.Context, r records.Job) bool {
-	if fleet.OrganizationOf(ctx) == "" {
+	if fleet.BoundaryOf(ctx).All() {
 		return true
 	}
 	sees := func(id fleet.TargetID) bool { return q.sees(ctx, r, id) }
@@ -38,12 +39,19 @@ func noJob(id string) error {
 		Hint: "List the jobs: fettle job list"}
 }
 
-// mayCancel returns a refusal unless the user of a request sees a job, and its creator belongs to the organization.
-func (q *Queue) mayCancel(ctx context.Context, r records.Job) error {
+// mayCancel returns a refusal unless the user of a request sees a job, and its creator belongs to the organization. A
+// user who has the right only for some targets can only cancel jobs that the same user created: others can have targets
+// for which the user has no right.
+func (q *Queue) mayCancel(ctx context.Context, by string, r records.Job) error {
 	if !q.seesAny(ctx, r) {
 		return noJob(r.ID)
 	}
-	if fleet.OrganizationOf(ctx).Contains(r.Organization) {
+	b := fleet.BoundaryOf(ctx)
+	if b.Limited && r.By != by {
+		return &api.Refusal{Status: 403, Why: fmt.Sprintf("cannot cancel the job %s: another user created it", r.ID),
+			Hint: "Ask an operator with the right operate for all of its targets"}
+	}
+	if b.Organization.Contains(r.Organization) {
 		return nil
 	}
 	return &api.Refusal{Status: 403, Why: fmt.Sprintf("cannot cancel the job %s: no user of your organization created it",

@@ -68,13 +68,13 @@ func TestJobsOfOrganizations(t *testing.T) {
 		var refused *api.Refusal
 		r, _, _ := q.Records.Jobs.Get(id)
 		r.ID = id
-		if err := q.mayCancel(ctx, r); !errors.As(err, &refused) || refused.Status != status {
+		if err := q.mayCancel(ctx, "ann", r); !errors.As(err, &refused) || refused.Status != status {
 			t.Errorf("cancel %s: %v", id, err)
 		}
 	}
 	own, _, _ := q.Records.Jobs.Get("own")
 	all, _, _ := q.Records.Jobs.Get("all")
-	if err := q.mayCancel(ctx, own); err != nil {
+	if err := q.mayCancel(ctx, "ann", own); err != nil {
 		t.Error(err)
 	}
 	for id, skips := range map[fleet.TargetID]bool{"a": false, "s": false, "b": true, "f": true, "x": true,

@@ -58,10 +58,7 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	ctx, done := context.WithTimeout(context.Background(), scrape)
 	defer done()
-	g := gauges{out, map[string]*prometheus.Desc{}}
-	for _, d := range descriptions() {
-		g.known[d.name] = d.desc()
-	}
+	g := newGauges(out)
 	c.hub(ctx, g)
 	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g), c.rollouts(ctx, g),
 		c.scopes(ctx, g))
@@ -72,6 +69,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 type gauges struct {
 	out   chan<- prometheus.Metric
 	known map[string]*prometheus.Desc
+}
+
+func newGauges(out chan<- prometheus.Metric) gauges {
+	g := gauges{out, map[string]*prometheus.Desc{}}
+	for _, d := range descriptions() {
+		g.known[d.name] = d.desc()
+	}
+	return g
 }
 
 func (g gauges) set(name string, value float64, labels ...string) {
@@ -90,6 +95,25 @@ func yes(is bool) float64 {
 }
 
 func seconds(ns int64) float64 { return float64(ns) / float64(time.Second) }
+
+// part computes the values within the boundary of a request.
+type part struct {
+	collector
+	ctx context.Context
+}
+
+// Collect reads the values from the read model.
+func (p part) Collect(out chan<- prometheus.Metric) {
+	ctx, done := context.WithTimeout(p.ctx, scrape)
+	defer done()
+	g := newGauges(out)
+	page, err := p.o.Views.Modules(ctx, p.o.Now())
+	if err == nil {
+		p.setModules(g, page)
+	}
+	err = errors.Join(err, p.status(ctx, g), p.targets(ctx, g))
+	g.set("fettle_hub_view_errors", yes(err != nil))
+}
 
 func (c collector) hub(ctx context.Context, g gauges) {
 	h := c.o.Health(ctx)
@@ -137,7 +161,9 @@ func (c collector) status(ctx context.Context, g gauges) error {
 	g.set("fettle_targets_pinned", float64(s.Pinned))
 	g.set("fettle_targets_suspect", float64(s.Suspect))
 	g.set("fettle_drift_addresses", float64(s.Drift))
-	g.set("fettle_hub_log_position", float64(s.Position))
+	if fleet.BoundaryOf(ctx).All() { // the position shows the activity of the whole fleet
+		g.set("fettle_hub_log_position", float64(s.Position))
+	}
 	return nil
 }
 
@@ -186,6 +212,11 @@ func states() []fleet.Readiness {
 
 func (c collector) modules(ctx context.Context, g gauges) error {
 	page, err := c.counted.modules(ctx, c.o)
+	c.setModules(g, page)
+	return err
+}
+
+func (c collector) setModules(g gauges, page document.ModulePage) {
 	for _, m := range page.Modules {
 		left := m.Targets
 		for _, s := range states() {
@@ -197,7 +228,6 @@ func (c collector) modules(ctx context.Context, g gauges) error {
 		g.set("fettle_module_errors", float64(m.Errors), m.Module)
 		c.revisions(g, m)
 	}
-	return err
 }
 
 func (g gauges) revision(module string, r document.RevisionCount, name string) {

@@ -62,7 +62,9 @@ type Options struct {
 
 // Metrics serves /metrics. Its methods are safe for concurrent use.
 type Metrics struct {
-	http.Handler
+	whole   http.Handler
+	values  collector
+	parts   chan struct{} // one element for each scrape of a part of the fleet
 	reports prometheus.Counter
 	commits prometheus.Histogram
 	refused *prometheus.CounterVec
@@ -71,6 +73,10 @@ type Metrics struct {
 
 // scrape limits the duration of a scrape.
 const scrape = 10 * time.Second
+
+// maxParts limits the scrapes of parts of the fleet that run at the same time. Each one counts the modules of its
+// targets.
+const maxParts = 4
 
 // New returns metrics with their own registry.
 func New(o Options) *Metrics {
@@ -90,9 +96,29 @@ func New(o Options) *Metrics {
 		m.refused.WithLabelValues(string(what))
 	}
 	r := prometheus.NewRegistry()
-	r.MustRegister(m.reports, m.commits, m.refused, m.runs, collector{o, &counted{}})
-	m.Handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{Timeout: scrape, MaxRequestsInFlight: 4})
+	m.values, m.parts = collector{o, &counted{}}, make(chan struct{}, maxParts)
+	r.MustRegister(m.reports, m.commits, m.refused, m.runs, m.values)
+	m.whole = promhttp.HandlerFor(r, promhttp.HandlerOpts{Timeout: scrape, MaxRequestsInFlight: 4})
 	return m
+}
+
+// ServeHTTP answers a scrape. A request with a boundary gets only the metrics of targets and modules within it, and
+// none of the hub, of rollouts or of scopes.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if fleet.BoundaryOf(r.Context()).All() {
+		m.whole.ServeHTTP(w, r)
+		return
+	}
+	select {
+	case m.parts <- struct{}{}:
+		defer func() { <-m.parts }()
+	default:
+		http.Error(w, "too many scrapes run at the same time: try again later", http.StatusServiceUnavailable)
+		return
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(part{m.values, r.Context()})
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{Timeout: scrape}).ServeHTTP(w, r)
 }
 
 // Reports counts n written reports.

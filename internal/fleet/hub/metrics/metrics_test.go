@@ -246,3 +246,56 @@ func TestModulesAreCountedSeldom(t *testing.T) {
 	after(10*time.Second, 3, failed(0)) // too soon
 	after(10*time.Second, 4, failed(1))
 }
+
+// TestMetricsOfAPart: a request with a boundary gets the metrics of its targets and modules, and none of the hub or the
+// fleet. Another part, and the whole, are unchanged by it.
+func TestMetricsOfAPart(t *testing.T) {
+	h, o := hub(t)
+	m := metrics.New(o)
+	ask := func(b fleet.Boundary) string {
+		t.Helper()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "http://hub/metrics", nil)
+		m.ServeHTTP(w, r.WithContext(fleet.WithBoundary(t.Context(), b)))
+		if w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	moved := fleet.Target{ID: fleet.TargetID(strings.Repeat("d", 25) + "a"), Name: "mail1", Standing: fleet.Active,
+		Organization: "acme"}
+	if err := h.Add(t.Context(), moved); err != nil {
+		t.Fatal(err)
+	}
+	before := scraped(t, m)
+	prod := fleet.TargetFilter{Labels: map[string]string{"env": "prod"}}
+	for what, c := range map[string]struct {
+		b           fleet.Boundary
+		has, hasNot []string
+	}{
+		"a label": {fleet.Boundary{Limited: true, Parts: []fleet.TargetFilter{prod}},
+			[]string{`target="web1"`, `fettle_targets{standing="active"} 1`, `module="modules/web"`, "view_errors 0"},
+			[]string{"web2", "mail1", "db1"}},
+		"an organization": {fleet.Boundary{Organization: "acme"},
+			[]string{`target="mail1"`, `fettle_targets{standing="active"} 1`, "view_errors 0"},
+			[]string{"web1", "web2", "modules/web"}},
+		"nothing": {fleet.Boundary{Limited: true}, []string{`fettle_targets{standing="active"} 0`},
+			[]string{"web1", "web2", "mail1", "modules/web"}},
+	} {
+		got := ask(c.b)
+		for _, text := range c.has {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s: %q is missing in\n%s", what, text, got)
+			}
+		}
+		for _, text := range append(c.hasNot, "fettle_hub_info", "fettle_hub_log_position", "fettle_rollouts",
+			"fettle_scope", "fettle_hub_up", "fettle_hub_reports", "fettle_run_seconds") {
+			if strings.Contains(got, text) {
+				t.Errorf("%s: %q is in\n%s", what, text, got)
+			}
+		}
+	}
+	if after := scraped(t, m); after != before {
+		t.Errorf("the metrics of the fleet changed:\n%s\n%s", before, after)
+	}
+}

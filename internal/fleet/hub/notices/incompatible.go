@@ -1,6 +1,7 @@
 package notices
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -43,18 +44,26 @@ func (n *Notifier) Compatible(id fleet.TargetID) {
 	})
 }
 
-// incompatibleAlarms returns one alarm for each combination of versions.
+// incompatibleAlarms returns one alarm for each combination of versions and each organization.
 func (n *Notifier) incompatibleAlarms() []assign.Alarm {
-	of := map[string][]fleet.TargetID{}
+	type group struct {
+		text string
+		of   fleet.Organization
+	}
+	found := map[group][]fleet.TargetID{}
 	n.Records.Incompatible.Each(func(id string, i records.Incompatible, _ uint64) {
-		of[i.Text()] = append(of[i.Text()], fleet.TargetID(id))
+		t, _, _ := n.Records.Targets.Get(id)
+		g := group{i.Text(), t.Organization}
+		found[g] = append(found[g], fleet.TargetID(id))
 	})
 	var out []assign.Alarm
-	for text, ids := range of {
+	for g, ids := range found {
 		slices.Sort(ids)
-		out = append(out, assign.Alarm{Kind: assign.Incompatible, Text: text,
+		out = append(out, assign.Alarm{Kind: assign.Incompatible, Text: g.text, OfTargets: true, Organization: g.of,
 			Targets: ids[:min(len(ids), assign.MaxAlarmTargets)], Count: len(ids)})
 	}
-	slices.SortFunc(out, func(a, b assign.Alarm) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
+	slices.SortFunc(out, func(a, b assign.Alarm) int {
+		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Organization, b.Organization))
+	})
 	return out
 }

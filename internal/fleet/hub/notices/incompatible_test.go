@@ -1,6 +1,7 @@
 package notices
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +18,22 @@ import (
 // An agent that a hub refuses because of its version causes an alarm at all hubs, until one of them
 // accepts it. The agent tries again and again, and is recorded once.
 func TestIncompatibleAgents(t *testing.T) {
-	store, log := bustest.NewStore(), bustest.NewLog()
+	store, log, targets := bustest.NewStore(), bustest.NewLog(), bustest.NewStore()
+	for i, of := range []fleet.Organization{"acme", "acme", ""} {
+		text, err := json.Marshal(fleet.Target{ID: bustest.ID(i + 1), Organization: of})
+		if err == nil {
+			_, err = targets.Put(t.Context(), string(bustest.ID(i+1)), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	hubOf := func(name string) *Notifier {
 		n := &Notifier{Config{Hub: name, Records: &records.Table{}, RetryQueue: &limits.RetryQueue{}, Context: t.Context,
 			Warn: func(text string) { t.Error(text) }, Events: events.Recorder{Log: log, Now: time.Now}}}
+		n.Records.Targets = records.NewMirror[fleet.Target](targets, "", nil)
+		go func() { _ = n.Records.Targets.Follow(t.Context()) }()
+		<-n.Records.Targets.Filled()
 		n.Records.Incompatible = records.NewMirror[records.Incompatible](store, "protocol/", nil)
 		go func() { _ = n.Records.Incompatible.Follow(t.Context()) }()
 		<-n.Records.Incompatible.Filled()
@@ -40,7 +53,8 @@ func TestIncompatibleAgents(t *testing.T) {
 			return len(all) == 2 && all[0].Count+all[1].Count == 3
 		})
 		all := n.incompatibleAlarms()
-		if one := all[0]; one.Kind != assign.Incompatible || one.Count != 2 || !strings.Contains(one.Text, "hub1") ||
+		if one := all[0]; one.Kind != assign.Incompatible || one.Count != 2 || one.Organization != "acme" ||
+			!strings.Contains(one.Text, "hub1") ||
 			!strings.Contains(one.Text, "Upgrade the agent:") {
 			t.Errorf("%+v", one)
 		}

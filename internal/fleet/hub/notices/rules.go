@@ -135,12 +135,23 @@ func (n *Notifier) decideNotice(ctx context.Context, by, id string, deny bool) e
 		Hint: "List the rules and their waiting notices: fettle notify list"}
 }
 
-// Alarms returns the last alarms of the leader, and the alarms that this hub detects itself.
-func (n *Notifier) Alarms(context.Context) (document.AlarmPage, error) {
+// alarmsWithin returns the alarms that a request with a boundary may show.
+func alarmsWithin(all []assign.Alarm, b fleet.Boundary) []assign.Alarm {
+	if b.All() {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(a assign.Alarm) bool {
+		return !a.OfTargets || b.Limited || !b.Organization.Contains(a.Organization)
+	})
+}
+
+// Alarms returns the last alarms of the leader, and the alarms that this hub detects itself. Users of an organization
+// get the alarms that contain only data of its targets.
+func (n *Notifier) Alarms(ctx context.Context) (document.AlarmPage, error) {
 	out := document.AlarmPage{Format: document.AlarmPageFormat, Alarms: []document.Alarm{}}
-	for _, a := range n.AlarmsNow() {
+	for _, a := range alarmsWithin(n.AlarmsNow(), fleet.BoundaryOf(ctx)) {
 		d := document.Alarm{Kind: string(a.Kind), Text: a.Text, Module: a.Module, Targets: []string{}, Count: a.Count,
-			Digest: a.Digest, Held: a.Held}
+			Digest: a.Digest, Held: a.Held, Organization: string(a.Organization)}
 		for _, id := range a.Targets {
 			t, _, _ := n.Records.Targets.Get(string(id))
 			d.Targets = append(d.Targets, cmp.Or(t.Name, string(id)))

@@ -22,6 +22,9 @@ type Job struct {
 	CancelledBy string `json:"withdrawn,omitempty"`
 	// Organization is the organization of the user who created the job. Targets outside of it do not get the job.
 	Organization fleet.Organization `json:"organization,omitempty"`
+	// Granted means that the user had the right operate only by grants. A target gets the job only while a grant of the
+	// user contains it.
+	Granted bool `json:"granted,omitempty"`
 }
 
 // JobAnswer is the acknowledgement of one target.

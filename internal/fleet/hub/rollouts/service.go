@@ -95,7 +95,8 @@ func (s Service) OrderRollout(ctx context.Context, c rollout.Command) error {
 func Record(ctx context.Context, to events.Recorder, all []rollout.Event) {
 	for _, e := range all {
 		if text := describe(e); text != "" {
-			to.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, Text: text, By: e.By})
+			to.Note(ctx, fleet.HubEvent{Kind: fleet.RolloutChanged, Text: text, By: e.By,
+				Organization: e.Organization})
 		}
 	}
 }

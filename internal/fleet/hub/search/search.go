@@ -72,7 +72,7 @@ func (s Service) Search(ctx context.Context, by api.Caller, q route.SearchQuery,
 	defer end()
 	f.states(ctx, parts)
 	finders := []func(context.Context) error{f.targets, f.modules, f.runs}
-	if by.Organization == "" { // rollouts belong to the whole fleet
+	if fleet.BoundaryOf(ctx).All() { // rollouts belong to the whole fleet
 		finders = append(finders, f.rollouts)
 	}
 	for _, find := range finders {
@@ -155,7 +155,7 @@ func (f finder) modules(ctx context.Context) error {
 
 func (f finder) states(ctx context.Context, parts []view.PartInUse) {
 	all, incomplete := f.Index.Find(parts, f.text)
-	if fleet.OrganizationOf(ctx) != "" && len(incomplete) > 0 { // the reasons can name other modules
+	if !fleet.BoundaryOf(ctx).All() && len(incomplete) > 0 { // the reasons can name other modules
 		incomplete = []string{"the hub cannot read some of the content: ask an operator of the fleet"}
 	}
 	f.found.States, f.found.Incomplete = first(f, "states", all), incomplete

@@ -44,13 +44,22 @@ func (g *Registry) FreezeOrganization(ctx context.Context, by access.Principal, 
 	key := assign.OrganizationKey(of)
 	err := g.putFreeze(ctx, by, assign.Freeze{Key: key, Organization: of, Targets: []fleet.TargetID{fleet.TargetID(key)}},
 		r)
-	return g.Events.Did(ctx, by, fleet.TargetFrozen, "", "", organizationText(of)+": "+r.Reason, err)
+	return g.didOn(ctx, by, fleet.TargetFrozen, of, organizationText(of)+": "+r.Reason, err)
 }
 
 // UnfreezeOrganization removes the freeze of an organization. Other freezes remain.
 func (g *Registry) UnfreezeOrganization(ctx context.Context, by access.Principal, of fleet.Organization) error {
-	return g.Events.Did(ctx, by, fleet.TargetUnfrozen, "", "", organizationText(of),
+	return g.didOn(ctx, by, fleet.TargetUnfrozen, of, organizationText(of),
 		g.Records.Freezes.Remove(ctx, assign.OrganizationKey(of)))
+}
+
+// didOn records the operation of a user on an organization, if err is nil.
+func (g *Registry) didOn(ctx context.Context, by access.Principal, kind fleet.HubEventKind, of fleet.Organization,
+	text string, err error) error {
+	if err == nil {
+		g.Events.Note(ctx, fleet.HubEvent{Kind: kind, By: by.Name, Text: text, Organization: of})
+	}
+	return err
 }
 
 func organizationText(of fleet.Organization) string { return "the organization " + string(of) }

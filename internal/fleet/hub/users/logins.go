@@ -39,7 +39,7 @@ func (a *Accounts) Users(ctx context.Context, c api.Caller, _, _ route.None) (do
 			continue
 		}
 		k := document.User{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By,
-			Groups: p.Groups, Organization: string(p.Organization)}
+			Groups: p.Groups, Organization: string(p.Organization), Grants: a.describedGrants(p.Grants)}
 		for _, r := range p.Roles {
 			k.Roles = append(k.Roles, string(r))
 		}
@@ -94,11 +94,6 @@ func (a *Accounts) Logins(ctx context.Context, c api.Caller, at route.UserName, 
 	return out, nil
 }
 
-func nobodyCalled(name string) error {
-	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the user %.60q", name),
-		Hint: "List the users: fettle user list"}
-}
-
 // RevokeLogin revokes one token of a user. Every hub reads the store at each use of a token, so the
 // token is refused from now on. Revoking it again has no effect.
 func (a *Accounts) RevokeLogin(ctx context.Context, c api.Caller, at route.LoginID, _ document.ReasonRequest) error {
@@ -146,7 +141,12 @@ func (a *Accounts) CreateLogin(ctx context.Context, by api.Caller, at route.User
 			Why:  fmt.Sprintf("cannot find the user %.60q", at.User),
 			Hint: "Create the user first: fettle user set NAME --role read"}
 	}
-	text, b, err := access.NewBearer(p.Name, p.Roles, cmp.Or(time.Duration(r.Expires), DefaultLoginLife), by.Name,
+	if len(p.AllRoles()) == 0 {
+		return document.NewLogin{}, &api.Refusal{Status: api.Conflict,
+			Why:  fmt.Sprintf("cannot create a login for %.60s: the user has no role and no grant", at.User),
+			Hint: "Give a role or a grant first: fettle user grant NAME --role read --label KEY=VALUE"}
+	}
+	text, b, err := access.NewBearer(p.Name, p.AllRoles(), cmp.Or(time.Duration(r.Expires), DefaultLoginLife), by.Name,
 		r.Note, a.Now())
 	if err != nil {
 		return document.NewLogin{}, &api.Refusal{Status: api.BadRequest, Why: err.Error()}

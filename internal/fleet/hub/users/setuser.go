@@ -31,8 +31,13 @@ func (a *Accounts) find(ctx context.Context, c api.Caller, name string) (u acces
 	return u, e.Rev, nil
 }
 
-// SetUser creates or changes a user. The roles apply to existing logins at once. A change of the organization ends all
-// logins of the user.
+func nobodyCalled(name string) error {
+	return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the user %.60q", name),
+		Hint: "List the users: fettle user list"}
+}
+
+// SetUser creates or changes a user. The roles apply to existing logins at once. Grants stay. A change of the
+// organization ends all logins and grants of the user.
 func (a *Accounts) SetUser(ctx context.Context, by api.Caller, r document.UserRequest) (document.Done, error) {
 	of, err := a.setUser(ctx, by, r)
 	return api.Done(err, "%s", userText(r, of))
@@ -52,11 +57,16 @@ func userText(r document.UserRequest, of fleet.Organization) string {
 		return "The user " + r.Name + " is locked out."
 	case len(r.Roles) == 0:
 		return "The user " + r.Name + " has no role." + rest
+	case r.Roles[0] == noRole:
+		return "The user " + r.Name + " has no role, only grants." + rest
 	case len(r.Roles) == 1:
 		return "The user " + r.Name + " has the role " + r.Roles[0] + "." + rest
 	}
 	return "The user " + r.Name + " has the roles " + strings.Join(r.Roles, ", ") + "." + rest
 }
+
+// noRole is the role in a request that removes all roles. An empty list is an error, because it can be a mistake.
+const noRole = "none"
 
 // setUser returns the organization of the user.
 func (a *Accounts) setUser(ctx context.Context, by api.Caller, r document.UserRequest) (fleet.Organization, error) {
@@ -65,9 +75,13 @@ func (a *Accounts) setUser(ctx context.Context, by api.Caller, r document.UserRe
 	for _, role := range r.Roles {
 		p.Roles = append(p.Roles, access.Role(role))
 	}
-	if err := errors.Join(pki.CheckUser(r.Name), access.CheckRoles(p.Roles), access.CheckGroups(p.Groups)); err != nil {
+	wrong := access.CheckRoles(p.Roles)
+	if slices.Equal(r.Roles, []string{noRole}) {
+		p.Roles, wrong = nil, nil
+	}
+	if err := errors.Join(pki.CheckUser(r.Name), wrong, access.CheckGroups(p.Groups)); err != nil {
 		return "", &api.Refusal{Status: api.BadRequest, Why: err.Error(),
-			Hint: "Roles are read, operate, approve and admin"}
+			Hint: "Roles are read, operate, approve and admin, or none for a user who gets only grants"}
 	}
 	if by.Organization != "" && len(p.Groups) > 0 {
 		return "", &api.Refusal{Status: 403, Why: "cannot give groups to a user of an organization: they approve rollouts",
@@ -106,8 +120,9 @@ func (a *Accounts) place(ctx context.Context, by api.Caller, r document.UserRequ
 	default:
 		p.Organization = by.Organization
 	}
-	if p.Moves = had.Moves; rev > 0 && p.Organization != had.Organization {
-		p.Moves++
+	p.Moves, p.Grants = had.Moves, had.Grants
+	if rev > 0 && p.Organization != had.Organization {
+		p.Moves, p.Grants = had.Moves+1, nil
 	}
 	return rev, within(by, p.Organization)
 }

@@ -30,6 +30,8 @@ func (a *Accounts) HandleRoutes(t *api.Table) {
 	api.Handle(t, route.Logins(), a.Logins)
 	api.HandleDone(t, route.RevokeLogin(), "The login token {login} of {user} is revoked.", a.RevokeLogin)
 	api.HandlePost(t, route.CreateWebLogin(), a.CreateWebLogin)
+	api.Handle(t, route.GrantRole(), a.GrantRole)
+	api.Handle(t, route.EndGrant(), a.EndGrant)
 }
 
 // CreateToken creates a token for targets or hubs. Only the answer contains its secret.

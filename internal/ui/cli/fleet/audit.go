@@ -24,6 +24,9 @@ that changes something, and the name of its user, before it performs the
 operation. Each record contains the digest of the record before. If a record is
 edited, removed or moved, the records after it do not match.
 
+Admins of an organization see the operations of its users and on its targets.
+They cannot copy the log.
+
 Root on the hub can still rewrite the complete log, or remove its end. A copy on
 another host reveals this: see fettle audit copy.`,
 		Args: cli.Args(0, 0),
@@ -57,20 +60,28 @@ func newAuditList(s *cli.Session) *cobra.Command {
 }
 
 func showAudit(s *cli.Printer, p document.AuditPage) {
+	for _, e := range p.Entries {
+		showEntry(s, access.Record{At: e.At, Entry: access.Entry{User: e.User, Operation: e.Operation, Object: e.Object,
+			Outcome: e.Outcome, Reason: e.Reason, From: e.From}})
+	}
 	for _, line := range p.Records {
 		r, err := access.ParseRecord([]byte(line))
 		if err != nil {
 			s.Printf("%s\n", render.Escape(fmt.Sprintf("record %d was edited: %v", r.Seq, err)))
 			continue
 		}
-		from := r.From
-		if from == "@" { // the hub's socket has no address
-			from = "the hub's own host"
-		}
-		s.Style().Line(s.App.Stdout, s.Moment(r.At), r.User,
-			cli.JoinWords(r.Operation, hubclient.Parted("on ", r.Object), r.Outcome,
-				hubclient.Parted("from ", from))+hubclient.Parted(": ", r.Reason))
+		showEntry(s, r)
 	}
+}
+
+func showEntry(s *cli.Printer, r access.Record) {
+	from := r.From
+	if from == "@" { // the hub's socket has no address
+		from = "the hub's own host"
+	}
+	s.Style().Line(s.App.Stdout, s.Moment(r.At), r.User,
+		cli.JoinWords(r.Operation, hubclient.Parted("on ", r.Object), r.Outcome,
+			hubclient.Parted("from ", from))+hubclient.Parted(": ", r.Reason))
 }
 
 func newAuditCheck(s *cli.Session) *cobra.Command {

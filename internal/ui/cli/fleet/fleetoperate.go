@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,34 +37,13 @@ their own labels.`,
 			if len(s.Words) == 0 {
 				names, a = a[:1], a[1:]
 			}
-			r, err := labelRequest(a)
+			r, err := hubclient.LabelRequest(a)
 			if err != nil {
 				return err
 			}
 			return onTargets(s, c, "label", names, route.LabelTarget(), r)
 		},
 	})
-}
-
-// labelRequest reads KEY=VALUE and KEY-.
-func labelRequest(words []string) (document.LabelRequest, error) {
-	r := document.LabelRequest{Set: map[string]string{}}
-	for _, w := range words {
-		key, value, set := strings.Cut(w, "=")
-		gone, removed := strings.CutSuffix(w, "-")
-		switch {
-		case set && key != "":
-			r.Set[key] = value
-		case removed && gone != "":
-			r.Remove = append(r.Remove, gone)
-		default:
-			return r, cli.Refuse("Write KEY=VALUE, or KEY- to remove one", fmt.Sprintf("cannot read %.80q as a label", w))
-		}
-	}
-	if len(words) == 0 {
-		return r, cli.Refuse("Write KEY=VALUE, or KEY- to remove one", "cannot set labels: none is given")
-	}
-	return r, nil
 }
 
 func newTargetPin(s *cli.Session) *cobra.Command {

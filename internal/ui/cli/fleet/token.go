@@ -41,7 +41,7 @@ Keep the token secret until it expires or all its uses are spent.`,
 		Args:    cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(labels) > 0 {
-				set, err := labelRequest(labels)
+				set, err := hubclient.LabelRequest(labels)
 				if err != nil {
 					return err
 				}

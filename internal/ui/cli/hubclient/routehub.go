@@ -43,7 +43,8 @@ func asHub(ctx context.Context, s *cli.Session) (*client.Client, bool, error) {
 		}
 		var who document.CurrentUser
 		who, f.err = client.Get(ctx, f.hub, route.WhoAmI())
-		f.changes = slices.Contains(who.Rights, "operate")
+		f.changes = slices.Contains(who.Rights, "operate") || slices.ContainsFunc(who.Grants,
+			func(g document.UserGrant) bool { return g.Role == "operate" })
 	})
 	return f.hub, f.changes, f.err
 }

@@ -1,6 +1,6 @@
 // Package user builds the commands about users of the hub and their login tokens.
 //
-//	root.AddCommand(user.New(session)) // fettle user set, list, login, logins and revoke
+//	root.AddCommand(user.New(session)) // fettle user set, grant, list, login, logins and revoke
 package user
 
 import (
@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
 	"fettle.dev/fettle/internal/ui/cli/hubclient"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 // New builds the command user, about users of the hub.
@@ -26,12 +27,16 @@ the hub needs no user. The roles:
   read      see the state, the history and drift
   operate   run commands and jobs; pin and freeze targets
   approve   admit targets; decide blocked changes, rollouts, requests of agents
-  admin     all of these; manage tokens, labels, users; retire and revoke`,
+  admin     all of these; manage tokens, labels, users; retire and revoke
+
+A role is for all targets of the organization of the user. A grant gives the
+role read or operate for some of them.`,
 		Example: "  fettle user set ann --role operate\n  fettle user login ann >ann.login",
 		Args:    cli.Args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newUserSet(s), newUserLogin(s), newUserLogins(s), newUserRevoke(s), newUserList(s))
+	c.AddCommand(newUserSet(s), newUserLogin(s), newUserLogins(s), newUserRevoke(s), newUserList(s),
+		newUserShow(s), newUserGrant(s), newUserUngrant(s))
 	return c
 }
 
@@ -43,7 +48,7 @@ func newUserSet(s *cli.Session) *cobra.Command {
 		Short: "Create a user, or change the rights of a user",
 		Long: "Creates a user, or changes one. The given settings replace all previous settings\n" +
 			"of the user, immediately and for every login. The organization changes only with\n" +
-			"--organization, which ends all logins of the user.",
+			"--organization, which ends all logins and grants of the user.",
 		Example: "  fettle user set ann --role operate,approve --groups dba\n" +
 			"  fettle user set ann --role operate --organization acme\n  fettle user set ann --role read --locked",
 		Args: cli.Args(1, 1),
@@ -58,7 +63,7 @@ func newUserSet(s *cli.Session) *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&r.Roles, "role", nil,
-		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
+		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas; or none")
 	c.Flags().StringSliceVar(&r.Groups, "groups", nil,
 		"`GROUPS` of this user, whose members may approve rollouts; separate several with commas")
 	c.Flags().StringVar(&organization, "organization", "",
@@ -93,7 +98,11 @@ func showUsers(s *cli.Printer, p document.UserPage) {
 		if k.Locked {
 			is = "locked"
 		}
-		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), strings.Join(k.Groups, ","),
+		roles := strings.Join(k.Roles, ",")
+		if n := len(k.Grants); n > 0 {
+			roles = strings.TrimSpace(roles + " +" + render.Count(n, "grant"))
+		}
+		rows = append(rows, []string{k.Name, is, roles, strings.Join(k.Groups, ","),
 			k.Organization, s.Moment(k.Changed), k.By})
 	}
 	s.Style().Table(s.App.Stdout, []string{"USER", "STATE", "ROLES", "GROUPS", "ORGANIZATION", "CHANGED", "BY"}, rows)

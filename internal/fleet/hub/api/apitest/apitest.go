@@ -125,6 +125,13 @@ func (h *Hub) put(ctx context.Context, t fleet.Target) error {
 	return h.PutTarget(ctx, t)
 }
 
+// Add adds or replaces a target.
+func (h *Hub) Add(ctx context.Context, t fleet.Target) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.put(ctx, t)
+}
+
 // Tell appends a fleet.Report or a fleet.HubEvent to the log.
 func (h *Hub) Tell(ctx context.Context, record any) error {
 	b, err := json.Marshal(record)
