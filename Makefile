@@ -153,7 +153,7 @@ mutants:
 guards = internal/fleet/access internal/fleet/pki internal/fleet/assign internal/fleet/agent/machine \
 	internal/fleet/content internal/fleet/hub/api internal/fleet/rollout internal/fleet/hub/rollouts \
 	internal/fleet/coordination internal/fleet/coordination/barrier internal/fleet/coordination/signal \
-	internal/fleet/coordination/task internal/fleet/scope
+	internal/fleet/coordination/task internal/fleet/scope internal/fleet/elastic
 
 # As root on Debian it installs cfengine3, puppet and ansible-core when they are
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"

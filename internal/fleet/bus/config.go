@@ -75,6 +75,8 @@ type Config struct {
 	// Versions are the protocol versions that agents may use; the zero value is
 	// agentconn.OwnVersions.
 	Versions Versions
+	// Load returns the load of this hub for the other hubs; known is false if it is unknown. nil means always.
+	Load func() (l fleet.HubLoad, known bool)
 	// Incompatible is called for each agent that was refused because of its protocol version.
 	// It must return at once; nil calls nothing.
 	Incompatible func(id fleet.TargetID, e *VersionError)

@@ -279,5 +279,5 @@ func (s *Server) goAbroad(ctx context.Context, x *Exchange) (err error) {
 		return err
 	}
 	over := newBetween(overNATS{s.external.nc}, s.config.ExternalNats.Prefix+".", s.external.seal)
-	return x.relayOver(ctx, s.config.Name, over)
+	return x.relayOver(ctx, s.config.Name, over, s.config.Load)
 }

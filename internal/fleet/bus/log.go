@@ -95,6 +95,15 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 	return seq, nil
 }
 
+// End returns the number of the last message, 0 without messages. It changes nothing.
+func (l *eventLog) End(ctx context.Context) (uint64, error) {
+	s, err := l.js.Stream(ctx, l.stream.CachedInfo().Config.Name)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the end of the log %s: %w", l.name, l.external.plainly(err))
+	}
+	return s.CachedInfo().State.LastSeq, nil
+}
+
 // Follow implements fleet.Log. It returns the error of ctx or of each, and a CorruptError for a
 // damaged message.
 func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {

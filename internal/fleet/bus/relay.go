@@ -30,7 +30,8 @@ type relay struct {
 	x    *Exchange
 	name string // of this hub
 	over *between
-	done chan struct{} // closed when the other hubs were informed that this hub ends
+	load func() (fleet.HubLoad, bool) // of this hub
+	done chan struct{}                // closed when the other hubs were informed that this hub ends
 
 	mu    sync.Mutex
 	where map[fleet.TargetID]string // the token of the target's hub
@@ -40,7 +41,8 @@ type relay struct {
 // far is another hub.
 type far struct {
 	name string
-	at   time.Time // time of its last message
+	at   time.Time      // time of its last message
+	load *fleet.HubLoad // the newest one; nil means unknown
 }
 
 // rollCall is the message of a hub about its connected targets: one change, or all targets.
@@ -50,13 +52,14 @@ type rollCall struct {
 	ID   fleet.TargetID   `json:"id,omitempty"`
 	Here bool             `json:"here,omitempty"`
 	All  []fleet.TargetID `json:"all,omitempty"`
+	Load *fleet.HubLoad   `json:"load,omitempty"` // with all targets; hubs of older versions do not report it
 	Gone bool             `json:"gone,omitempty"` // this hub ends
 }
 
-// relayOver connects an exchange to the agents of other hubs, until ctx ends.
-func (x *Exchange) relayOver(ctx context.Context, name string, over *between) error {
-	r := &relay{x: x, name: name, over: over, done: make(chan struct{}), where: map[fleet.TargetID]string{},
-		hubs: map[string]far{}}
+// relayOver connects an exchange to the agents of other hubs, until ctx ends. load returns the load of this hub.
+func (x *Exchange) relayOver(ctx context.Context, name string, over *between, load func() (fleet.HubLoad, bool)) error {
+	r := &relay{x: x, name: name, over: over, load: load, done: make(chan struct{}),
+		where: map[fleet.TargetID]string{}, hubs: map[string]far{}}
 	if err := over.receive(toldSubject, r.heardTold); err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (r *relay) run(ctx context.Context) {
 	t := time.NewTicker(tellEvery)
 	defer t.Stop()
 	for {
-		r.tell(rollCall{All: r.x.Connected()})
+		r.tellAll()
 		select {
 		case <-ctx.Done():
 			r.tell(rollCall{Gone: true})
@@ -103,6 +106,17 @@ func (r *relay) expire(now time.Time) (gone []fleet.TargetID) {
 	return gone
 }
 
+// tellAll reports all connected targets, and the load.
+func (r *relay) tellAll() {
+	t := rollCall{All: r.x.Connected()}
+	if r.load != nil {
+		if l, known := r.load(); known {
+			t.Load = &l
+		}
+	}
+	r.tell(t)
+}
+
 // tell ignores errors: the next report repeats the content.
 func (r *relay) tell(t rollCall) {
 	t.Hub, t.Name = r.x.self, r.name
@@ -119,7 +133,7 @@ func (r *relay) heardTold(_ string, body []byte) {
 	gone, known := r.note(t)
 	r.lose(gone)
 	if !known && !t.Gone {
-		r.tell(rollCall{All: r.x.Connected()}) // the other hub has just started, or was disconnected
+		r.tellAll() // the other hub has just started, or was disconnected
 	}
 }
 
@@ -132,16 +146,18 @@ func (r *relay) note(t rollCall) (gone []fleet.TargetID, known bool) {
 	if t.Gone {
 		return r.drop(t.Hub), known
 	}
-	r.hubs[t.Hub] = far{t.Name, time.Now()}
+	hub := far{t.Name, time.Now(), r.hubs[t.Hub].load}
 	switch {
 	case t.Here:
 		r.where[t.ID] = t.Hub
 	case t.ID == "":
+		hub.load = t.Load
 		gone = r.all(t)
 	case r.where[t.ID] == t.Hub:
 		delete(r.where, t.ID)
 		gone = []fleet.TargetID{t.ID}
 	}
+	r.hubs[t.Hub] = hub
 	return gone, known
 }
 
@@ -270,6 +286,28 @@ func (r *relay) agentsByHub() map[string]int {
 	}
 	for _, token := range r.where {
 		out[r.hubs[token].name]++
+	}
+	return out
+}
+
+// HubLoads returns the newest load of each other hub that reports it, by the name of the hub. A hub that did not report
+// for 20 seconds is missing. A single hub has no other hubs.
+func (x *Exchange) HubLoads() map[string]fleet.HubLoad {
+	if x.relay == nil {
+		return nil
+	}
+	return x.relay.loads()
+}
+
+// loads ignores the older reports of a hub that started again.
+func (r *relay) loads() map[string]fleet.HubLoad {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out, at := map[string]fleet.HubLoad{}, map[string]time.Time{}
+	for _, f := range r.hubs {
+		if f.load != nil && f.at.After(at[f.name]) {
+			out[f.name], at[f.name] = *f.load, f.at
+		}
 	}
 	return out
 }

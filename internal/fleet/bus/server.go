@@ -128,7 +128,8 @@ func (s *Server) keep(ctx context.Context) error {
 	}
 	hub, keeper := s.owned[1], s.owned[2]
 	if s.config.Cluster != nil {
-		if err := s.exchange.relayOver(ctx, s.config.Name, newBetween(overNATS{hub}, "", nil)); err != nil {
+		if err := s.exchange.relayOver(ctx, s.config.Name, newBetween(overNATS{hub}, "", nil),
+			s.config.Load); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,7 @@
 package document
 
+import "fettle.dev/fettle/internal/fleet"
+
 // HubPageFormat is the format of HubPage.
 const HubPageFormat = "fettle.fleet.hubs/1"
 
@@ -42,4 +44,26 @@ type HubMember struct {
 	Authority    bool     `json:"authority"` // it has the key of the fleet CA
 	Agents       int      `json:"agents"`    // number of agents that are connected to it; 0 if it is not reachable
 	Joined       int64    `json:"joined"`
+	// Voter means that the hub has a vote in the store of the hubs; null if it is unknown, or with a NATS cluster.
+	Voter *bool `json:"voter,omitempty"`
+	// Domain is the failure domain of the hub; "" if it is unknown.
+	Domain string `json:"failure_domain,omitempty"`
+	// Load is the work of the hub; null if it is unknown.
+	Load *fleet.HubLoad `json:"load,omitempty"`
+	// Reason explains why the hub is in the fleet.
+	Reason string `json:"reason"`
+}
+
+// Duties returns the duties of the hub, for users.
+func (h HubMember) Duties() (all []string) {
+	if h.Leader {
+		all = append(all, "leader")
+	}
+	if h.Voter != nil && *h.Voter {
+		all = append(all, "vote")
+	}
+	if h.Authority {
+		all = append(all, "CA key")
+	}
+	return all
 }

@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/keyring"
 	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/load"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
@@ -41,6 +42,7 @@ type core struct {
 	assignments *assignments.Store
 	notices     notices.Notifier // incomplete until newParts
 	backups     *backup.Saver
+	load        *load.Meter
 	retryQueue  limits.RetryQueue
 	data
 }
@@ -67,7 +69,13 @@ type data struct {
 	exchange fleet.Exchange
 	records  records.Table
 	events   events.Recorder
+	endOfLog endOfLog      // nil if the log does not return its end
 	logEnd   atomic.Uint64 // the last record in the log when the view began to follow it
+}
+
+// endOfLog is a log that returns its end.
+type endOfLog interface {
+	End(ctx context.Context) (uint64, error)
 }
 
 // restart requests that the hub starts again in this process.

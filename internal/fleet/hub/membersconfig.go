@@ -37,13 +37,13 @@ func (c *core) welcomeNats() (*pki.WelcomeNats, error) {
 func (c *core) membersConfig() members.Config {
 	return members.Config{
 		Identity: members.Identity{Hub: c.set.Name, Fleet: c.set.Fleet, HubURLs: c.set.HubURLs, BusURLs: c.set.BusURLs,
-			Listen: c.set.cluster(), ExternalNats: c.usesExternalNats(), Files: c.conf.Files, Dir: c.conf.Dir,
+			Domain: c.set.Domain, Listen: c.set.cluster(), ExternalNats: c.usesExternalNats(), Files: c.conf.Files, Dir: c.conf.Dir,
 			HookFile: c.dir(hookFile), Keys: c.keys, Revoked: c.revoked},
 		Now: c.now, Warn: c.conf.warn, Context: c.context, Filled: c.mirrorsFilled, Records: &c.records,
 		Events: func() events.Recorder { return c.events }, View: func() *view.View { return c.view },
 		Bus: func() any { return c.bus }, Exchange: func() fleet.Exchange { return c.exchange },
 		Registrar: func() *pki.Registrar { return c.registrar },
 		Sign:      c.assignments.WriteInBatches, Nats: c.welcomeNats, ForgetKeys: c.keyring.Forget,
-		Restart: c.restart.request,
+		Restart: c.restart.request, Load: c.load.Load,
 	}
 }

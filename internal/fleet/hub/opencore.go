@@ -41,6 +41,7 @@ func (c *core) openDirectory() (err error) {
 		Now:          c.now, Warn: c.warn, Context: c.context})
 	c.assignments = assignments.New(assignments.Config{Records: &c.records, Keys: c.keyring.SigningKeys,
 		SigningKey: c.keys.SigningKey, Context: c.context})
+	c.load = newMeter(c)
 	c.members = members.New(c.membersConfig())
 	if err := c.members.Open(); err != nil {
 		return err
@@ -67,6 +68,7 @@ func (c *core) startBus(ctx context.Context) error {
 		Dir: c.dir("bus"), Name: c.set.Name, Listen: c.set.Bus, TLS: conf, Warn: c.warn,
 		Cluster: c.members.Cluster(trust), ExternalNats: foreign, Ready: c.mirrorsFilled,
 		HandshakeLimiter: c.handshakeLimiter, Budget: agents,
+		Load:        c.load.Load,
 		OnViolation: violations(c.now, c.recordViolation), Incompatible: c.notices.Incompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, c.now(), pki.TargetKind)
@@ -92,6 +94,7 @@ func (c *core) openStores(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}
+	c.endOfLog, _ = log.(endOfLog) // logs of simulations have none
 	c.events = events.Recorder{Hub: c.set.Name, Log: bus.NewGather(log, bus.GatherConfig{}), Now: c.now, Warn: c.warn}
 	c.backups = backup.New(backup.Config{Hub: c.set.Name, Fleet: c.set.Fleet, Files: c.conf.Files, Dir: c.conf.Dir,
 		ExternalNats: c.usesExternalNats(), Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events})

@@ -105,6 +105,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		}
 	})
 	g.Go(func() error { return h.history.Run(ctx) })
+	g.Go(func() error { return h.load.Run(ctx) })
 	g.Go(func() error { return h.index.Run(ctx) })
 	g.Go(func() error { return h.scopes.RunAttempts(ctx) })
 	g.Go(func() error { return h.leader.Stand(ctx) })

@@ -35,6 +35,9 @@ type Settings struct {
 	// Cluster is the address HOST:PORT on which the hub listens for other hubs; "" means the
 	// default port.
 	Cluster string `json:"cluster,omitempty"`
+	// Domain is the failure domain of the host, such as a data center; "" means unknown. Hubs of different domains do not
+	// fail together.
+	Domain string `json:"failure_domain,omitempty"`
 	// HubURLs and BusURLs are the URLs that agents use.
 	HubURLs []string `json:"hubs"`
 	BusURLs []string `json:"buses"`
@@ -92,7 +95,17 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this version of fettle reads %s",
 			file, s.Format, settingsFormat)
 	}
-	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Requests))
+	return s, errors.Join(fleet.CheckName(s.Name), CheckDomain(s.Domain), s.Retention.check(),
+		fleet.CheckAnswers(s.Requests))
+}
+
+// CheckDomain returns an error if a name is not possible for a failure domain. "" is possible.
+func CheckDomain(name string) error {
+	if name == "" || fleet.CheckName(name) == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot use %.60q as a failure domain: a failure domain has letters, digits, dots, - and _, "+
+		"and begins and ends with a letter or digit", name)
 }
 
 // URLs returns a URL for each name or address, with the port of the listen address.

@@ -52,7 +52,8 @@ func (w *several) settings(name string) (hub.InitOptions, string) {
 	apiAt, busAt, clusterAt := port.Reserve(w.t), port.Reserve(w.t), port.Reserve(w.t)
 	return hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(),
 		NatsSettings: w.nats, Settings: hub.Settings{
-			Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, HubURLs: []string{"https://" + apiAt}, BusURLs: []string{"tls://" + busAt},
+			Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, HubURLs: []string{"https://" + apiAt},
+			BusURLs: []string{"tls://" + busAt}, Domain: "of-" + name,
 		}}, "https://" + apiAt
 }
 
@@ -225,6 +226,7 @@ func TestSeveralHubs(t *testing.T) {
 			return d, err == nil && d.Target.Connected
 		})
 	}
+	w.loads(t)
 	w.agree("/v1/modules")
 	// The leader stops while a commit is assigned.
 	web := &sharer{t: t, id: id2, link: link2}

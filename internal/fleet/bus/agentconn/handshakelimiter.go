@@ -100,6 +100,13 @@ func (t *HandshakeLimiter) await(from netip.Prefix) *turn {
 	return w
 }
 
+// Waiting returns the number of connections that wait for their turn.
+func (t *HandshakeLimiter) Waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.queue)
+}
+
 // leave leaves the queue, or ends the turn if it has begun.
 func (t *HandshakeLimiter) leave(w *turn) {
 	t.mu.Lock()

@@ -103,6 +103,9 @@ func TestHandshakeLimiterIsFair(t *testing.T) {
 			go enter(t.Context(), from)
 			synctest.Wait()
 		}
+		if n := s.Waiting(); n != 6 {
+			t.Errorf("%d connections wait, want 6", n)
+		}
 		leave()
 		synctest.Wait()
 		mu.Lock()

@@ -158,6 +158,8 @@ func (w schemas) of(t reflect.Type) map[string]any {
 			return map[string]any{"type": "string", "enum": names}
 		}
 		return map[string]any{"type": "string"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
 	case reflect.Interface:
 		return map[string]any{}
 	}

@@ -19,8 +19,21 @@ import (
 // HandleRoutes registers the handler of the state of the hubs.
 func (h *HubStatus) HandleRoutes(t *api.Table) { api.HandleGet(t, route.Hubs(), h.Hubs) }
 
-// Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
+// Hubs returns the hubs of the fleet, with the state, the load and the vote of each as this hub sees it.
 func (h *HubStatus) Hubs(ctx context.Context) (document.HubPage, error) {
+	p, err := h.connections(ctx)
+	if err != nil {
+		return p, err
+	}
+	if h.peers == nil && !h.ExternalNats {
+		addVotes(&p, []bus.Peer{{Name: h.Hub}}, h.Hub)
+	}
+	addLoads(&p, h.loads())
+	return p, nil
+}
+
+// connections returns the hubs of the fleet, and which of them are connected and have all data, as this hub sees it.
+func (h *HubStatus) connections(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout)
 	defer stop()
 	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.Hub, Hubs: []document.HubMember{},
@@ -33,7 +46,8 @@ func (h *HubStatus) Hubs(ctx context.Context) (document.HubPage, error) {
 		own := m.Name == h.Hub
 		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs,
 			Reachable: own, Current: own,
-			Leader: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
+			Leader: m.Name == leader, Authority: m.Authority, Domain: m.Domain, Reason: reasonOf(m),
+			Joined: m.Joined * 1e9})
 	}
 	h.Records.Lost.Each(func(_ string, m records.Member, _ uint64) {
 		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority,
@@ -87,7 +101,8 @@ func (h *HubStatus) checkExternalNats(ctx context.Context, p *document.HubPage) 
 
 // seePeers adds the state of the other hubs as the bus reports it.
 func (h *HubStatus) seePeers(ctx context.Context, p *document.HubPage) {
-	peers, _ := h.joint().Peers(ctx)
+	peers, leader := h.joint().Peers(ctx)
+	addVotes(p, peers, leader)
 	silent := unresponsiveHubs(ctx, h)
 	here := 0
 	for i, m := range p.Hubs {

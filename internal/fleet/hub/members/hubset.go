@@ -27,6 +27,7 @@ import (
 type Identity struct {
 	Hub, Fleet       string   // names
 	HubURLs, BusURLs []string // for users and agents
+	Domain           string   // failure domain; "" means unknown
 	Listen           string   // HOST:PORT for other hubs
 	ExternalNats     bool     // an external NATS cluster stores the data
 	Files            host.FS
@@ -57,5 +58,7 @@ type Config struct {
 	// Nats returns the settings of the external NATS cluster for a hub that joins.
 	Nats       func() (*pki.WelcomeNats, error)
 	ForgetKeys func() // empties the cache of keys of hubs
-	Restart    func() // stops this hub and starts it again
+	// Load returns the load of this hub; known is false if it is unknown.
+	Load    func() (l fleet.HubLoad, known bool)
+	Restart func() // stops this hub and starts it again
 }

@@ -35,7 +35,8 @@ func (h *core) holder() string {
 // self returns the record of this hub for the shared settings.
 func (h *core) self() (records.Member, error) {
 	holds, err := host.Exists(h.Files, host.JoinPath(h.dir("authority"), "authority.key"))
-	m := records.Member{Name: h.Hub, HubURLs: h.HubURLs, BusURLs: h.BusURLs, Authority: holds, Joined: h.Now().Unix()}
+	m := records.Member{Name: h.Hub, HubURLs: h.HubURLs, BusURLs: h.BusURLs, Domain: h.Domain, Authority: holds,
+		Joined: h.Now().Unix()}
 	if err != nil {
 		return m, err
 	}

@@ -52,6 +52,7 @@ type Member struct {
 	BusURLs []string `json:"buses"`             // URLs of its bus
 	Cluster []string `json:"cluster,omitempty"` // HOST:PORT for other hubs
 	Key     string   `json:"key,omitempty"`     // digest of the key of a hub that joined
+	Domain  string   `json:"domain,omitempty"`  // failure domain; "" means unknown
 	Joined  int64    `json:"joined"`            // seconds since 1970
 	By      string   `json:"by,omitempty"`
 	// Authority means that the hub has the key of the fleet CA, and can certify new hubs.

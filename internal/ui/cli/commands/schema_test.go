@@ -146,6 +146,9 @@ func isType(name string, doc any) bool {
 	case "integer":
 		n, ok := doc.(float64)
 		return ok && n == float64(int64(n))
+	case "number":
+		_, ok := doc.(float64)
+		return ok
 	}
 	return false
 }
@@ -155,11 +158,13 @@ func TestValidatorFails(t *testing.T) {
 	schema := map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"a"},
 		"properties": map[string]any{"a": map[string]any{"type": "integer"},
-			"b": map[string]any{"type": "array", "items": map[string]any{"const": "x"}}},
+			"b": map[string]any{"type": "array", "items": map[string]any{"const": "x"}}, "n": map[string]any{"type": "number"}},
 	}
 	for doc, want := range map[string]string{
 		`{"a":1,"b":["x"]}`: "",
 		`{}`:                "a is missing",
+		`{"a":1,"n":1.5}`:   "",
+		`{"a":1,"n":"1.5"}`: "not of type number",
 		`{"a":"1"}`:         "not of type integer",
 		`{"a":1.5}`:         "not of type integer",
 		`{"a":1,"c":2}`:     "c is not in the schema: after a change of a document, run TestSchemas with -update",

@@ -153,6 +153,8 @@ func (g *schemaWriter) schema(t reflect.Type) map[string]any {
 		return map[string]any{"type": "boolean"}
 	case reflect.String:
 		return map[string]any{"type": "string"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
 	}
 	return map[string]any{"type": "integer"}
 }

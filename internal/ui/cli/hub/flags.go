@@ -13,7 +13,7 @@ import (
 type hubFlags struct {
 	dir, fleet, name, api, bus string
 	user                       hubUserFlag
-	cluster                    string
+	cluster, domain            string
 	addresses                  []string
 	repository, branch         string
 	key, known                 string
@@ -32,6 +32,8 @@ func (f *hubFlags) listening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.bus, "bus", ":"+strconv.Itoa(hub.DefaultBus), "serve agents on `HOST:PORT`")
 	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster),
 		"serve other hubs of the fleet, if any, on `HOST:PORT`")
+	flags.StringVar(&f.domain, "failure-domain", "",
+		"the `NAME` of the failure domain of this host, such as its data center")
 	flags.StringVar(&f.key, "key", "", "read the repository over ssh with the private key in this `FILE`")
 	flags.StringVar(&f.known, "known-hosts", "", "trust the host keys in this `FILE` when reading the repository over ssh")
 	f.nats.flag(flags)

@@ -124,9 +124,13 @@ func birth(s *cli.Printer, f hubFlags) (hub.InitOptions, error) {
 	if len(addresses) == 0 {
 		addresses = []string{host}
 	}
+	if err := hub.CheckDomain(f.domain); err != nil {
+		return hub.InitOptions{}, cli.WithHint(err, "Write: --failure-domain dc1")
+	}
 	short, _, _ := strings.Cut(host, ".")
 	b := hub.InitOptions{Dir: dir, Hosts: addresses, Now: s.App.Now(), Settings: hub.Settings{
 		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
+		Domain: f.domain,
 		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key,
 			Known: f.known},
 	}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -20,10 +21,12 @@ func newHubList(s *cli.Session) *cobra.Command {
 		Use:   "list",
 		Short: "List the hubs of the fleet, and their redundancy",
 		Long: `Shows for each hub whether it is available and up to date, and the number of
-agents that are connected to it. It also shows the leader, and the hub with the
-key of the fleet CA. All data is stored on up to three hubs. A hub is lost if
-the fleet was restored from a backup that lists the hub. A lost hub is no longer
-part of the fleet.`,
+agents that are connected to it. It also shows the leader, the hubs with a vote
+in the store, and the hub with the key of the fleet CA. LOAD has the used part
+of the CPUs, and numbers that are higher than usual. DOMAIN is the failure
+domain, such as a data center. All data is stored on up to three hubs. A hub is
+lost if the fleet was restored from a backup that lists the hub. A lost hub is
+no longer part of the fleet.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    cli.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,13 +47,6 @@ func showHubs(s *cli.Printer, p document.HubPage) {
 		case h.Reachable:
 			is = fmt.Sprintf("connected, %d behind", h.Lag)
 		}
-		var does []string
-		if h.Leader {
-			does = append(does, "leader")
-		}
-		if h.Authority {
-			does = append(does, "CA key")
-		}
 		at := ""
 		if len(h.HubURLs) > 0 {
 			at = h.HubURLs[0]
@@ -59,23 +55,31 @@ func showHubs(s *cli.Printer, p document.HubPage) {
 		if h.Reachable {
 			agents = strconv.Itoa(h.Agents)
 		}
-		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), agents,
-			hubclient.AgoText(s, h.Joined), at})
+		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(h.Duties(), ", "), "-"), agents, loadText(h.Load),
+			cmp.Or(h.Domain, "-"), hubclient.AgoText(s, h.Joined), at, h.Reason})
 	}
 	for _, h := range p.Lost {
 		does := "-"
 		if h.Authority {
 			does = "CA key"
 		}
-		rows = append(rows, []string{h.Name, "lost", does, "-", hubclient.AgoText(s, h.Joined),
-			strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], "")})
+		rows = append(rows, []string{h.Name, "lost", does, "-", "-", "-", hubclient.AgoText(s, h.Joined),
+			strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], ""), "in the restored backup"})
 	}
-	s.Style().Table(s.App.Stdout, []string{"HUB", "STATE", "DUTIES", "AGENTS", "SINCE", "ADDRESS"}, rows)
+	s.Style().Table(s.App.Stdout,
+		[]string{"HUB", "STATE", "DUTIES", "AGENTS", "LOAD", "DOMAIN", "SINCE", "ADDRESS", "REASON"}, rows)
 	s.Printf("\n%s\n", assurance(p))
 	if len(p.Lost) > 0 {
 		s.Printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never "+
 			"start it again.\nTo end the trust in it: fettle hub retire %s\n", p.Lost[0].Name)
 	}
+}
+
+func loadText(l *fleet.HubLoad) string {
+	if l == nil {
+		return "-"
+	}
+	return l.String()
 }
 
 // assurance describes the redundancy of the hubs.
