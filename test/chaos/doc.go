@@ -41,6 +41,8 @@
 //   - No host continues at a barrier before all members have arrived. If the missing member is retired, all other hosts
 //     continue.
 //
+// TestUpgrade upgrades a fleet from an older commit, one hub or agent at a time. The same judges apply.
+//
 // The run cannot show the loss of unsynced writes. It cannot delay packets either, because the kernel
 // of the test machine may not have sch_netem: a slow link drops packets instead.
 package chaos

@@ -27,10 +27,11 @@ const (
 
 // world is the fleet with all that it needs. A test sets the first fields.
 type world struct {
-	jumps    bool             // clocks of hubs can jump
-	hosts    int              // number of agents
-	settings string           // more text of fettle.hcl
-	module   func(int) string // the module of a commit; nil: usual
+	jumps    bool                     // clocks of hubs can jump
+	hosts    int                      // number of agents
+	settings string                   // more text of fettle.hcl
+	module   func(int) string         // the module of a commit; nil: usual
+	build    func(*testing.T, string) // builds the program; nil: the one of this tree
 
 	t       *testing.T
 	dir     string
@@ -91,7 +92,11 @@ func newWorld(t *testing.T, w *world) *world {
 	w.run("mount -t tmpfs -o size=4g,mode=0700 chaos "+w.dir, "mkdir -p /run/netns && mount -t tmpfs netns /run/netns",
 		"ip link set lo up && ip link add br0 type bridge && ip link set br0 up")
 	w.program = filepath.Join(w.dir, "fettle")
-	buildShifted(t, w.program, w.jumps)
+	if w.build != nil {
+		w.build(t, w.program)
+	} else {
+		buildShifted(t, w.program, w.jumps)
+	}
 	w.beginSite()
 	for i := range hubCount {
 		w.hubs = append(w.hubs, w.newHub(i))
