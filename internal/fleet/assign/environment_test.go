@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/window"
 )
 
 // envWorld computes assignments twice: in a fleet with environments that operators create, and in a twin without them.
@@ -349,5 +350,33 @@ func TestEnvironmentCountsAsPins(t *testing.T) {
 	x.pass("1s")
 	if len(x.last.Alarms) != 0 || x.bundle("st-3") != bundleOf("", "b") {
 		t.Errorf("%v", x.last.Alarms)
+	}
+}
+
+// TestChecksOutsideOfWindows: a target whose windows are closed keeps its content. It tests the checks of a new
+// environment at once, because they change nothing on the host, and no longer tests them after the end.
+func TestChecksOutsideOfWindows(t *testing.T) {
+	x, e := envStory(t, nil)
+	x.w.scopes.Scopes = []query.Scope{{Kind: assign.EnvironmentKind, Name: "staging", Checks: []query.ScopeCheck{
+		{Name: "shop", From: []string{"st-1"}, Outside: true, Branches: true}}}}
+	x.run("push main four top=d", []string{"push", "main", "four", "top=d", "web=4@*"})
+	compute := func() (out fleet.Assignment) {
+		in := x.w.input(x.s, x.now)
+		for commit, c := range in.Revisions {
+			conf := c.Targets["st-1"]
+			conf.Windows = []window.Window{{Name: "nights", Schedule: "0 2 * * *", Seconds: 60, Zone: "UTC"}}
+			in.Revisions[commit].Targets["st-1"] = conf
+		}
+		x.last = assign.Compute(in)
+		x.s.ApplyOutput(x.last)
+		return x.s.Input(x.now, nil).Previous[idOf("st-1")]
+	}
+	is := compute()
+	if len(is.TestsFor) != 1 || is.TestsFor[0].Name != "review" || is.Root.Bundle != bundleOf("", "a") {
+		t.Errorf("outside of its windows, the target has %+v", is)
+	}
+	x.fold(assign.Event{Kind: assign.EnvironmentEvent, Key: e.Name})
+	if is := compute(); len(is.TestsFor) > 0 || is.Root.Bundle != bundleOf("", "a") {
+		t.Errorf("after the end, the target has %+v", is)
 	}
 }
