@@ -50,7 +50,9 @@ again changes nothing.
 
 The environment has its own name, variables and public name for its targets.
 Its variables override the variables of the parent. They are not secret: each
-user with the right read can see them.`,
+user with the right read can see them. A variable that no module declares, or
+that is an error on one of the targets, is refused. Checks of the parent with
+branches = true also test the new environment.`,
 		Example: "  fettle environment create review-7 --from staging --branch fix-7 -t st-2 --expires 3d\n" +
 			"  fettle environment create review-7 --from staging --branch fix-7 -t st-2 --expires 3d --var replicas=1\n" +
 			"  fettle environment create tls --from staging --branch tls -t st-3 --module nginx --expires 4h",

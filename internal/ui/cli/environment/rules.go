@@ -28,7 +28,8 @@ environment gets targets of -t that are free: members of the parent, without a
 pin and without another such environment.
 
 The pattern has one *, which matches no slash. The environment of review/7 has
-the name RULE-7 if the pattern is review/*. Only branches of the followed
+the name RULE-7 if the pattern is review/*. Capital letters become lower-case
+letters, and other signs become hyphens. Only branches of the followed
 repository count, and not proposals from forks.`,
 		Example: "  fettle environment follow review 'review/*' --from staging -t 'review-*'\n" +
 			"  fettle environment follow review 'review/*' --from staging -t 'review-*' --each 2 --keep 1d --var replicas=1",
