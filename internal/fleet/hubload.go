@@ -13,6 +13,13 @@ type HubLoad struct {
 	EventLag    int64   `json:"event_lag"`   // events of the log that the read model of the hub lacks
 	Handshakes  int     `json:"handshakes"`  // connections that wait for their handshake
 	DiskFree    float64 `json:"disk_free"`   // free part of the disk of the hub, from 0 to 1
+	// DiskFreeBytes is the free space of this disk.
+	DiskFreeBytes int64   `json:"disk_free_bytes"`
+	MemoryFree    float64 `json:"memory_free"` // available part of the memory of the host, from 0 to 1
+	// ConnectionLimit is the maximum number of connected agents, and CertificateUntil the time at which the first
+	// certificate of the hub expires, in seconds since 1970. 0 is unknown.
+	ConnectionLimit  int   `json:"connection_limit"`
+	CertificateUntil int64 `json:"certificate_until"`
 }
 
 // lowDisk is the free part of a disk below which String shows it.

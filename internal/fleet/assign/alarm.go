@@ -28,6 +28,7 @@ const (
 	Incompatible        AlarmKind = "incompatible"         // a hub refuses an agent because of its protocol version
 	Cloned              AlarmKind = "cloned"               // several hosts have the identity of a target
 	Redundancy          AlarmKind = "redundancy"           // some data has fewer copies than configured
+	HubLimit            AlarmKind = "hub_limit"            // a hub is close to a limit, such as the size of its disk
 	RolloutPaused       AlarmKind = "rollout_paused"       // a rollout paused by itself, and an operator must decide
 	RolloutWaits        AlarmKind = "rollout_waits"        // a rollout waits for the approval of users
 	RolloutHeld         AlarmKind = "rollout_held"         // targets lack content that is held

@@ -29,6 +29,9 @@ type Versions = agentconn.Versions
 // VersionError means that a hub and an agent have no protocol version in common.
 type VersionError = agentconn.VersionError
 
+// MaxConnections is the maximum number of connected agents of a hub, unless Config sets another one.
+const MaxConnections = 50_000
+
 // Config configures a Server. Dir is required. Listen, TLS and Identify are required unless
 // DontListen is set.
 type Config struct {
@@ -54,7 +57,7 @@ type Config struct {
 	// yet. The zero value has no limit.
 	Budget agentconn.Budget
 
-	MaxConnections int // 0 means 50,000
+	MaxConnections int // 0 means MaxConnections
 	// Ping is the interval between two checks whether an agent sent anything. The connection ends
 	// when the fourth check finds nothing; 0 means 20 s.
 	Ping time.Duration

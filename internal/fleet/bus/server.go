@@ -66,7 +66,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) begin(ctx context.Context) (err error) {
 	s.agentServer = agentconn.NewServer(agentconn.Config{
 		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, HandshakeLimiter: s.config.HandshakeLimiter,
-		Warn: s.warn, MaxConnections: orElse(s.config.MaxConnections, 50_000),
+		Warn: s.warn, MaxConnections: orElse(s.config.MaxConnections, MaxConnections),
 		Watch:        agentconn.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
 		Admit:        func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
 		OnDisconnect: func(connection uint64) { s.exchange.Gone(connection) },

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/load"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
@@ -18,16 +19,6 @@ const (
 	oldBackup = 8 * day
 	soonOver  = 30 * day // for certificates
 )
-
-// A disk has enough free space if one of these is free: a large disk has much space left at ten percent.
-const (
-	freePercent = 10
-	freeBytes   = 8 << 30
-)
-
-func enoughFree(free, all uint64) bool {
-	return free >= freeBytes || all > 0 && free*100/all >= freePercent
-}
 
 // findings collects the results of Check.
 type findings []document.HubFinding
@@ -87,7 +78,7 @@ func (h *Hub) checkDisk(f *findings) {
 		f.say("disk", false, "", "cannot read the free space: %v", err)
 		return
 	}
-	f.say("disk", enoughFree(free, all), "Free some space, or store less: retention in hub.json",
+	f.say("disk", !load.DiskIsLow(free, all), "Free some space, or store less: retention in hub.json",
 		"%d%% free, %d MiB; bundles use %d MiB", free*100/all, free>>20, h.content.Used()>>20)
 }
 

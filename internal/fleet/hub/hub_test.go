@@ -38,6 +38,7 @@ type world struct {
 	warn []string
 
 	descriptors int // that the hub may have open; 0 is many
+	free        func(string) (free, all uint64, err error)
 	pages       func(hub.Pages) http.Handler
 	comparing
 }
@@ -110,7 +111,7 @@ func (w *world) start() {
 			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
 			Ready: func(net.Addr, net.Addr) { served() }, Descriptors: w.descriptors, Pages: w.pages,
-			Comparer: w.compare,
+			Comparer: w.compare, Free: w.free,
 		})
 	}()
 	select {

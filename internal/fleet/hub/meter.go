@@ -2,9 +2,12 @@ package hub
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"runtime"
+	"time"
 
+	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/hub/history"
 	"fettle.dev/fettle/internal/fleet/hub/load"
 )
@@ -23,9 +26,40 @@ func newMeter(c *core) *load.Meter {
 			}
 			return c.endOfLog.End(ctx)
 		},
-		Position: func(ctx context.Context) (uint64, error) { return c.view.LogPosition(ctx) }}
+		Position: func(ctx context.Context) (uint64, error) { return c.view.LogPosition(ctx) },
+		Memory:   history.HostMemory, Expiry: c.certificateExpiry, ConnectionLimit: bus.MaxConnections}
+	if _, agents := budgets(c.conf.Descriptors); agents.Most > 0 {
+		m.ConnectionLimit = min(m.ConnectionLimit, agents.Most)
+	}
 	if c.conf.Free != nil {
 		m.Disk = func() (free, all uint64, err error) { return c.conf.Free(c.conf.Dir) }
 	}
 	return load.New(m)
+}
+
+// certificateExpiry returns the time at which the first certificate of this hub expires.
+func (c *core) certificateExpiry() (time.Time, error) {
+	authority, err := c.keys.Authority()
+	if err != nil {
+		return time.Time{}, err
+	}
+	signer, err := c.keys.Signer()
+	if err != nil {
+		return time.Time{}, err
+	}
+	own, err := c.keys.TLS()
+	if err != nil {
+		return time.Time{}, err
+	}
+	leaf, err := x509.ParseCertificate(own.Certificate[0])
+	if err != nil {
+		return time.Time{}, err
+	}
+	until := authority.NotAfter
+	for _, t := range []time.Time{signer.NotAfter, leaf.NotAfter} {
+		if t.Before(until) {
+			until = t
+		}
+	}
+	return until, nil
 }

@@ -245,5 +245,5 @@ func noticesConfig(c *core, health func(context.Context) document.Health) notice
 	return notices.Config{Hub: c.set.Name, Fleet: c.set.Fleet, Files: c.conf.Files, Dir: c.conf.Dir,
 		Binary: c.conf.Binary, Now: c.now, Warn: c.warn, Context: c.context,
 		Records: &c.records, View: c.view, Events: c.events, RetryQueue: &c.retryQueue,
-		Health: health, Redundancy: c.members.RedundancyAlarms}
+		Health: health, HubAlarms: c.members.Alarms}
 }

@@ -96,6 +96,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.members.BalanceAgents(ctx) })
 	g.Go(func() error { return h.members.Leave(ctx) })
 	g.Go(func() error { return h.members.FollowRedundancy(ctx) })
+	g.Go(func() error { return h.members.FollowLimits(ctx) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():

@@ -28,7 +28,7 @@ func alarms() []assign.AlarmKind {
 	return []assign.AlarmKind{assign.Unreadable, assign.MassRemoval, assign.UnregisteredTarget, assign.SameName,
 		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
-		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.RolloutPaused, assign.RolloutWaits,
+		assign.Incompatible, assign.Cloned, assign.Redundancy, assign.HubLimit, assign.RolloutPaused, assign.RolloutWaits,
 		assign.RolloutHeld, assign.ExemptionRequested, assign.WindowsIgnored, assign.LockOverdue, assign.LockQueue,
 		assign.EnvironmentConflict, assign.BarrierClosed, assign.ScopeFailed, assign.TaskFailed, assign.TaskUndecided}
 }

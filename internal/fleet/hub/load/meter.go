@@ -4,6 +4,10 @@
 //	go m.Run(ctx)
 //	l, known := m.Load()
 //
+//	var w load.Watch
+//	w.Note([]string{"hub1"}, map[string]fleet.HubLoad{"hub1": l}, time.Now())
+//	alarms := w.Alarms() // of hubs that are close to a limit
+//
 // A hub measures every few seconds. The bus sends the result to the other hubs, together with the connected agents.
 //
 //   - Absence: before the first measurement, the load is unknown.
@@ -41,6 +45,12 @@ type Config struct {
 	End, Position func(context.Context) (uint64, error)
 	// Disk returns the free bytes of the disk of the hub, and all bytes; nil means unknown.
 	Disk func() (free, all uint64, err error)
+	// Memory returns the available memory of the host in bytes, and all memory.
+	Memory func() (free, all uint64, err error)
+	// ConnectionLimit is the maximum number of connected agents.
+	ConnectionLimit int
+	// Expiry returns the time at which the first certificate of the hub expires.
+	Expiry func() (time.Time, error)
 }
 
 // Meter measures the load of a hub. It is safe for concurrent use.
@@ -79,7 +89,12 @@ func (m *Meter) Load() (l fleet.HubLoad, known bool) {
 
 func (m *Meter) measure(ctx context.Context) {
 	l := fleet.HubLoad{Connections: m.Connections(), CPU: m.cpu(), EventLag: m.lag(ctx), Handshakes: m.Handshakes(),
-		DiskFree: m.disk()}
+		ConnectionLimit: m.ConnectionLimit}
+	l.DiskFree, l.DiskFreeBytes = free(m.Disk)
+	l.MemoryFree, _ = free(m.Memory)
+	if until, err := m.Expiry(); err == nil {
+		l.CertificateUntil = until.Unix()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.newest, m.at = l, m.Now()
@@ -117,14 +132,14 @@ func (m *Meter) lag(ctx context.Context) int64 {
 	return int64(end - min(at, end))
 }
 
-// disk returns the free part of the disk, or -1.
-func (m *Meter) disk() float64 {
-	if m.Disk == nil {
-		return -1
+// free returns the free part of a disk or a memory, and its size in bytes, or -1 for both.
+func free(of func() (free, all uint64, err error)) (part float64, bytes int64) {
+	if of == nil {
+		return -1, -1
 	}
-	free, all, err := m.Disk()
+	n, all, err := of()
 	if err != nil || all == 0 {
-		return -1
+		return -1, -1
 	}
-	return float64(free) / float64(all)
+	return float64(n) / float64(all), int64(n)
 }

@@ -28,9 +28,12 @@ func newHub() *hub {
 	}
 	h.Meter = New(Config{Now: func() time.Time { return h.now }, CPUs: 4, Connections: func() int { return 12 },
 		CPU: func() (float64, error) { return h.used, or(errors.New("no CPU")) }, Handshakes: func() int { return 3 },
-		End:      func(context.Context) (uint64, error) { return h.end, or(errors.New("no log")) },
-		Position: func(context.Context) (uint64, error) { return h.position, nil },
-		Disk:     func() (free, all uint64, err error) { return 25, 100, or(errors.New("no disk")) }})
+		End:             func(context.Context) (uint64, error) { return h.end, or(errors.New("no log")) },
+		Position:        func(context.Context) (uint64, error) { return h.position, nil },
+		Disk:            func() (free, all uint64, err error) { return 25, 100, or(errors.New("no disk")) },
+		Memory:          func() (free, all uint64, err error) { return 40, 100, or(errors.New("no memory")) },
+		ConnectionLimit: 1000,
+		Expiry:          func() (time.Time, error) { return time.Unix(5000, 0), or(errors.New("no certificate")) }})
 	return h
 }
 
@@ -39,6 +42,13 @@ func (h *hub) want(t *testing.T, after time.Duration, want fleet.HubLoad) {
 	t.Helper()
 	h.now = h.now.Add(after)
 	h.measure(t.Context())
+	want.ConnectionLimit, want.MemoryFree, want.CertificateUntil, want.DiskFreeBytes = 1000, 0.4, 5000, 25
+	if h.deaf {
+		want.MemoryFree, want.CertificateUntil = -1, 0
+	}
+	if want.DiskFree < 0 {
+		want.DiskFreeBytes = -1
+	}
 	if got, known := h.Load(); got != want || !known {
 		t.Errorf("load %+v %t, want %+v", got, known, want)
 	}

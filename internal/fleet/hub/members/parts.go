@@ -16,6 +16,7 @@ type core struct {
 type HubStatus struct {
 	*core
 	redundancy redundancy
+	limits     limits
 }
 
 // Joining accepts new hubs.

@@ -239,6 +239,6 @@ func (n *Notifier) seenEvents(ctx context.Context, r document.Notification, has 
 // AlarmsNow returns the last alarms of the leader, and the alarms that this hub detects itself.
 func (n *Notifier) AlarmsNow() []assign.Alarm {
 	all, _, _ := n.Records.Alarms.Get(records.AlarmsKey)
-	return slices.Concat(n.Redundancy(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()),
+	return slices.Concat(n.HubAlarms(), n.incompatibleAlarms(), locks.Alarms(n.Records, n.Now()),
 		waits.Alarms(n.Records, n.Now()), scopes.Alarms(n.Records), all)
 }

@@ -33,9 +33,9 @@ type Config struct {
 	View       *view.View
 	Events     events.Recorder
 	RetryQueue *limits.RetryQueue
-	// Health examines this hub. Redundancy returns the alarm of missing copies of the data.
-	Health     func(context.Context) document.Health
-	Redundancy func() []assign.Alarm
+	// Health examines this hub. HubAlarms returns the alarms of missing copies of the data, and of limits of hubs.
+	Health    func(context.Context) document.Health
+	HubAlarms func() []assign.Alarm
 }
 
 // Notifier evaluates the rules and sends notices. It is safe for concurrent use and has no lock: the

@@ -1,9 +1,9 @@
-package hub
+package load
 
 import "testing"
 
-// TestEnoughFree: a large disk has enough free space at nine percent, and a small disk at two GiB.
-func TestEnoughFree(t *testing.T) {
+// TestDiskIsLow: a large disk has enough free space at nine percent, and a small disk at two GiB.
+func TestDiskIsLow(t *testing.T) {
 	const gib = uint64(1) << 30
 	for _, c := range []struct {
 		free, all uint64
@@ -17,7 +17,7 @@ func TestEnoughFree(t *testing.T) {
 		{0, 20 * gib, false},
 		{0, 0, false},
 	} {
-		if enoughFree(c.free, c.all) != c.enough {
+		if DiskIsLow(c.free, c.all) == c.enough {
 			t.Errorf("%d of %d bytes are free: want enough = %v", c.free, c.all, c.enough)
 		}
 	}
