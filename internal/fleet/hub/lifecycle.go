@@ -29,7 +29,7 @@ func (h *Hub) open(ctx context.Context) error {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: h.Health, Now: h.now, Version: h.conf.Version,
-		Redundancy: h.members.Redundancy, Rollouts: func(ctx context.Context) ([]document.Rollout, error) {
+		Redundancy: h.members.Redundancy, Load: h.load.Load, Rollouts: func(ctx context.Context) ([]document.Rollout, error) {
 			return h.rolloutService().Rollouts(ctx) // its parts are created later
 		}, Scopes: scopesLater{h}})
 	if err := h.startBus(ctx); err != nil {

@@ -126,12 +126,31 @@ func (c collector) hub(ctx context.Context, g gauges) {
 	}
 	g.set("fettle_hub_redundant", yes(lost == ""))
 	g.set("fettle_hub_spare", float64(spare))
+	c.load(g)
 	told := map[string]bool{}
 	for _, check := range h.Checks {
 		if !told[check.Name] {
 			g.set("fettle_hub_up", yes(check.Error == ""), check.Name)
 		}
 		told[check.Name] = true
+	}
+}
+
+// load sends the known numbers of the load.
+func (c collector) load(g gauges) {
+	if c.o.Load == nil {
+		return
+	}
+	l, known := c.o.Load()
+	if !known {
+		return
+	}
+	for name, value := range map[string]float64{"fettle_hub_agents": float64(l.Connections),
+		"fettle_hub_cpu_ratio": l.CPU, "fettle_hub_event_lag": float64(l.EventLag),
+		"fettle_hub_handshakes_waiting": float64(l.Handshakes), "fettle_hub_disk_free_ratio": l.DiskFree} {
+		if value >= 0 {
+			g.set(name, value)
+		}
 	}
 }
 

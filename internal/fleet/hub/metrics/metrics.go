@@ -49,6 +49,8 @@ type Options struct {
 	// Redundancy describes the missing copies of data, "" for none, and returns how many hubs may
 	// fail. nil means a hub that is alone.
 	Redundancy func() (lost string, spare int)
+	// Load returns the load of the hub; known is false if it is unknown. nil means always.
+	Load func() (l fleet.HubLoad, known bool)
 	// Rollouts returns the stored rollouts. nil means that the hub has none.
 	Rollouts func(context.Context) ([]document.Rollout, error)
 	// Scopes are the scopes of the fleet. nil means that the hub has none.
@@ -218,6 +220,11 @@ func descriptions() []described {
 		{"fettle_hub_leads", "1 when this hub leads.", nil},
 		{"fettle_hub_redundant", "1 when all data is stored on the intended number of hubs.", nil},
 		{"fettle_hub_spare", "Number of hubs that may be lost before changes become impossible.", nil},
+		{"fettle_hub_agents", "Agents that are connected to this hub.", nil},
+		{"fettle_hub_cpu_ratio", "Used part of the CPUs that the hub can use, from 0 to 1.", nil},
+		{"fettle_hub_event_lag", "Events of the log that the read model does not have yet.", nil},
+		{"fettle_hub_handshakes_waiting", "Connections that wait for their handshake.", nil},
+		{"fettle_hub_disk_free_ratio", "Free part of the disk of the hub, from 0 to 1.", nil},
 		{"fettle_hub_info", "1, with the hub and its version.", []string{"hub", "version"}},
 		{"fettle_hub_log_position", "Position of the read model in the log.", nil},
 		{"fettle_hub_view_errors", "1 when the read model did not answer.", nil},

@@ -40,6 +40,9 @@ func hub(t testing.TB) (*apitest.Hub, metrics.Options) {
 	}
 	t.Cleanup(func() { _ = h.Close() })
 	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0",
+		Load: func() (fleet.HubLoad, bool) {
+			return fleet.HubLoad{Connections: 7, CPU: 0.25, EventLag: 3, Handshakes: 2, DiskFree: 0.5}, true
+		},
 		Rollouts: apitest.Rollouts{}.Rollouts, Scopes: apitest.Scopes{}}
 }
 
@@ -88,7 +91,9 @@ func TestMetricsOfAFleet(t *testing.T) {
 		`fettle_module_revision_assigned{module="modules/web",revision="bbbbbbbbbbbb"} 2`,
 		`fettle_module_revision_applied{module="modules/web",revision="other"} 1`,
 		`fettle_module_targets{module="modules/web",state="failed"} 1`,
-		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`,
+		`fettle_hub_agents 7`, `fettle_hub_cpu_ratio 0.25`, `fettle_hub_event_lag 3`, `fettle_hub_handshakes_waiting 2`,
+		`fettle_hub_disk_free_ratio 0.5`, `fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`,
+		`fettle_hub_commit_seconds_count 1`,
 		`fettle_rollouts{phase="active"} 1`, `fettle_rollouts{phase="paused"} 0`, `fettle_rollouts_held 1`,
 		`fettle_rollout_targets{state="pending"} 1`, `fettle_rollout_targets{state="returned"} 0`,
 		`fettle_scopes{verdict="failed"} 1`, `fettle_scopes{verdict="unknown"} 0`,
@@ -106,6 +111,26 @@ func TestMetricsOfAFleet(t *testing.T) {
 	for _, name := range metrics.Names() {
 		if !strings.Contains(text, "# TYPE "+name+" ") {
 			t.Errorf("%s is not told", name)
+		}
+	}
+}
+
+// TestUnknownLoad: unknown numbers of the load are missing.
+func TestUnknownLoad(t *testing.T) {
+	_, o := hub(t)
+	unknown := fleet.HubLoad{Connections: 0, CPU: -1, EventLag: -1, Handshakes: -1, DiskFree: -1}
+	for name, load := range map[string]func() (fleet.HubLoad, bool){"none": nil,
+		"unknown": func() (fleet.HubLoad, bool) { return fleet.HubLoad{}, false },
+		"numbers": func() (fleet.HubLoad, bool) { return unknown, true }} {
+		o.Load = load
+		text := scraped(t, metrics.New(o))
+		if got := strings.Contains(text, "fettle_hub_agents 0\n"); got != (name == "numbers") {
+			t.Errorf("%s: agents %t", name, got)
+		}
+		for _, each := range []string{"cpu_ratio", "event_lag", "handshakes_waiting", "disk_free_ratio"} {
+			if strings.Contains(text, "fettle_hub_"+each) {
+				t.Errorf("%s: %s is not missing", name, each)
+			}
 		}
 	}
 }
