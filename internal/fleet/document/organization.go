@@ -48,9 +48,19 @@ type OrganizationRollout struct {
 	Targets   int            `json:"targets"` // of the organization, without the change
 	Need      int            `json:"need"`
 	Approvals []GateApproval `json:"approvals"`
+	// Rejected is the rejection after which no user approved it for the organization, or nil.
+	Rejected *OrganizationRejection `json:"rejected,omitempty"`
 }
 
-// OrganizationApprovalRequest is the consent of a user to a rollout for an organization.
+// OrganizationRejection is the rejection of a rollout for an organization.
+type OrganizationRejection struct {
+	By     string `json:"by"`
+	At     int64  `json:"at"` // seconds since 1970
+	Reason string `json:"reason"`
+}
+
+// OrganizationApprovalRequest is the consent of a user to a rollout for an organization, or the rejection, which needs
+// a reason.
 type OrganizationApprovalRequest struct {
 	Rollout string `json:"rollout"`
 	Reason  string `json:"reason,omitempty"`

@@ -60,6 +60,7 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 	if _, err := client.Call(t.Context(), eve, route.ApproveOrganization(), at, approve); err == nil {
 		t.Error("a user of globex approves for acme")
 	}
+	rejected(t, ann, eve, at, waiting.Rollout)
 	if _, err := client.Call(t.Context(), ann, route.ApproveOrganization(), at, approve); err != nil {
 		t.Fatal(err)
 	}
@@ -95,4 +96,30 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 		t.Errorf("%q, %v", done.Text, err)
 	}
 	web2.frozen("")
+}
+
+// rejected lets a user reject a rollout for an organization. The organization shows the reason, and another rejection
+// and other organizations are refused.
+func rejected(t *testing.T, ann, eve *client.Client, at route.OrganizationName, id string) {
+	t.Helper()
+	reject := func(c *client.Client, reason string) int {
+		_, err := client.Call(t.Context(), c, route.RejectOrganization(), at,
+			document.OrganizationApprovalRequest{Rollout: id, Reason: reason})
+		return statusOf(err)
+	}
+	for what, got := range map[string][2]int{"no reason": {reject(ann, ""), http.StatusBadRequest},
+		"another organization": {reject(eve, "no"), http.StatusNotFound},
+		"a rejection":          {reject(ann, "the audit is not over"), http.StatusOK}} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %d, want %d", what, got[0], got[1])
+		}
+	}
+	if status := reject(ann, "again"); status != http.StatusConflict {
+		t.Errorf("a second rejection: %d", status)
+	}
+	d, err := client.Call(t.Context(), ann, route.Organization(), at, route.None{})
+	if err != nil || len(d.Waiting) != 1 || d.Waiting[0].Rejected == nil || d.Waiting[0].Rejected.By != "ann" ||
+		d.Waiting[0].Rejected.Reason != "the audit is not over" {
+		t.Errorf("%+v, %v", d, err)
+	}
 }

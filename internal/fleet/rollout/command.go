@@ -47,7 +47,7 @@ type Command struct {
 	Gate    string
 	Verdict Verdict
 	Period  int
-	// Organization is the one for which ToApprove approves the rollout; "" means a gate.
+	// Organization is the one for which ToApprove approves the rollout, or ToReject rejects it; "" means a gate.
 	Organization fleet.Organization
 }
 

@@ -43,6 +43,7 @@ const (
 	Approved  Kind = "approved"   // a user consents at a gate of the wave
 	Expired   Kind = "expired"    // an approval is too old to count
 	Rejected  Kind = "rejected"   // a user rejects the change at a gate of the wave
+	Vetoed    Kind = "vetoed"     // a user rejects the rollout for an organization: its approvals no longer count
 	Away      Kind = "away"       // the target has had no contact for a long time; no rollout
 	Back      Kind = "back"       // it has contact again, or left the fleet; no rollout
 	Measured  Kind = "measured"   // a gate of the wave returned Verdict; Why is the evidence

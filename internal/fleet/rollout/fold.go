@@ -142,6 +142,8 @@ func (r *Rollout) fold(e Event) {
 		}
 	case Unwanted, Wanted:
 		r.Unwanted = e.Kind == Unwanted
+	case Vetoed:
+		r.veto(e)
 	case Approved, Expired, Rejected, Measured:
 		if e.Organization != "" {
 			r.consent(e)
@@ -246,4 +248,14 @@ func (r *Rollout) consent(e Event) {
 		r.Consents = map[fleet.Organization][]Approval{}
 	}
 	r.Consents[e.Organization] = append(r.Consents[e.Organization], Approval{e.By, e.At})
+	delete(r.Vetoes, e.Organization)
+}
+
+// veto notes the rejection of a user for an organization. Approvals for it begin again.
+func (r *Rollout) veto(e Event) {
+	if r.Vetoes == nil {
+		r.Vetoes = map[fleet.Organization]Veto{}
+	}
+	r.Vetoes[e.Organization] = Veto{e.By, e.At, e.Why}
+	delete(r.Consents, e.Organization)
 }

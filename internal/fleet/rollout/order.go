@@ -86,14 +86,20 @@ func (s *State) skips(r *Rollout, id ID) bool {
 	return slices.Contains(slices.Collect(maps.Values(s.skipped[id])), r.ID)
 }
 
-// orderConsent returns the event of the approval of a rollout for an organization. A user counts once on each path of
-// organizations, so different users give the approvals of a path.
+// orderConsent returns the event of the approval or rejection of a rollout for an organization. A user counts once on
+// each path of organizations, so different users give the approvals of a path.
 func (r *Rollout) orderConsent(c Command) (e Event, err error) {
 	if _, err := only(r, e, Active, OnHold); err != nil {
 		return e, err
 	}
-	if c.By == "" || c.Action != ToApprove {
-		return e, fmt.Errorf("users approve a rollout for an organization")
+	if c.By == "" || c.Action != ToApprove && c.Action != ToReject {
+		return e, errors.New("users approve or reject a rollout for an organization")
+	}
+	if v, vetoed := r.Vetoes[c.Organization]; c.Action == ToReject && vetoed {
+		return e, fmt.Errorf("%s has rejected it already for %s", v.By, c.Organization)
+	}
+	if c.Action == ToReject {
+		return Event{Kind: Vetoed, Organization: c.Organization}, nil
 	}
 	for path, all := range r.Consents {
 		if (path.Contains(c.Organization) || c.Organization.Contains(path)) &&

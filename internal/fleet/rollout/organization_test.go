@@ -75,6 +75,47 @@ func TestApprovalsOfOrganizations(t *testing.T) {
 	}
 }
 
+// TestRejectionsOfOrganizations: a rejection removes the approvals for its organization only. The targets wait, with
+// the reason, until users approve the rollout again, also users who approved it before.
+func TestRejectionsOfOrganizations(t *testing.T) {
+	f := organizationFleet(t, 8, rollout.Careful(), []fleets.Limits{{Organization: "a", Approvals: 2},
+		{Organization: "a/b", Approvals: 1}}, "a/b", "a", "", "")
+	f.until(t, "the rest of the fleet has the content", func() bool { return f.have("w1") == 4 })
+	order := func(action rollout.Action, by string, o fleets.Organization) bool {
+		return f.answer(rollout.Command{Action: action, Rollout: "r1", By: by, Organization: o, Why: "audit"})
+	}
+	if !order(rollout.ToApprove, "ann", "a") || !order(rollout.ToApprove, "zoe", "a/b") ||
+		!order(rollout.ToReject, "bob", "a") || order(rollout.ToReject, "eve", "a") || order(rollout.ToReject, "", "a") {
+		t.Error("a rejection does not count once")
+	}
+	r := f.s.Open()[0]
+	if len(r.Consents["a"]) != 0 || len(r.Consents["a/b"]) != 1 || r.Waiting().Vetoes["a"].By != "bob" {
+		t.Errorf("the approvals are %+v, the rejections %+v", r.Consents, r.Vetoes)
+	}
+	for range 20 {
+		f.step(3600)
+	}
+	for id, h := range f.hosts {
+		if h.organization != "a" {
+			continue
+		}
+		w := f.world()
+		w.Explain(f.s)
+		if why := f.s.Reason(w, id, rollout.Change{Part: "web", Digest: "w1"}); !strings.Contains(why,
+			"bob rejected the rollout r1 for the organization a: audit") {
+			t.Errorf("%s: %s", id, why)
+		}
+	}
+	if !order(rollout.ToApprove, "ann", "a") || !order(rollout.ToReject, "eve", "a") ||
+		!order(rollout.ToApprove, "bob", "a") || !order(rollout.ToApprove, "ann", "a") {
+		t.Error("users cannot change their decisions")
+	}
+	f.until(t, "the rollout ends", func() bool { return len(f.s.Open()) == 0 })
+	if f.have("w1") != 8 {
+		t.Errorf("%d have it", f.have("w1"))
+	}
+}
+
 // TestFailuresFillAnOrganization: if failed targets of an organization prevent all grants, the rollout pauses with the
 // reason. A resumption accepts them.
 func TestFailuresFillAnOrganization(t *testing.T) {

@@ -27,28 +27,43 @@ func (f *fleet) limitsOrganizations(rt *rapid.T) {
 	}
 }
 
-// approves lets a user approve a rollout for an organization. Some approvals do not count, and are refused.
+// approves lets a user approve or reject a rollout for an organization. Some approvals do not count, and are refused.
 func (f *fleet) approves(rt *rapid.T) {
 	for _, r := range f.s.Open() {
 		c := rollout.Command{Action: rollout.ToApprove, Rollout: r.ID,
-			By:           rapid.SampledFrom([]string{"ann", "bob", "eve", "zoe"}).Draw(rt, "user"),
+			By:           rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(rt, "user"),
 			Organization: rapid.SampledFrom(organizationNames()[1:]).Draw(rt, "organization")}
 		before := f.consented(f.log, r.ID)
 		related := slices.ContainsFunc(before[c.By], func(o fleets.Organization) bool {
 			return o.Contains(c.Organization) || c.Organization.Contains(o)
 		})
+		vetoed := false
+		for _, e := range f.log {
+			if e.Rollout == r.ID && e.Organization == c.Organization {
+				vetoed = e.Kind == rollout.Vetoed
+			}
+		}
+		if rapid.IntRange(0, 3).Draw(rt, "rejects") == 0 {
+			c.Action, c.Why, related = rollout.ToReject, "why", vetoed
+		}
 		if open := r.Phase != rollout.RollingBack; f.answer(c) != (open && !related) {
 			f.tell("%+v, after %v, in the phase %s", c, before, r.Phase)
 		}
 	}
 }
 
-// consented returns the organizations for which users approved a rollout.
+// consented returns the organizations for which users approved a rollout, since the last rejection for each of them.
 func (f *fleet) consented(log []rollout.Event, id string) map[string][]fleets.Organization {
 	out := map[string][]fleets.Organization{}
 	for _, e := range log {
-		if e.Rollout == id && e.Kind == rollout.Approved && e.Organization != "" {
+		switch {
+		case e.Rollout != id || e.Organization == "":
+		case e.Kind == rollout.Approved:
 			out[e.By] = append(out[e.By], e.Organization)
+		case e.Kind == rollout.Vetoed:
+			for user, all := range out {
+				out[user] = slices.DeleteFunc(all, func(o fleets.Organization) bool { return o == e.Organization })
+			}
 		}
 	}
 	return out

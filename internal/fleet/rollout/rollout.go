@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"maps"
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -27,6 +28,8 @@ type Rollout struct {
 	Verdicts map[int]map[string]*GateState `json:"verdicts,omitempty"`
 	// Consents are the approvals for organizations.
 	Consents map[fleet.Organization][]Approval `json:"consents,omitempty"`
+	// Vetoes are the rejections for organizations. The next approval for the organization removes one.
+	Vetoes map[fleet.Organization]Veto `json:"vetoes,omitempty"`
 	// Course is the numbers of members over time; nil means that they are not known.
 	Course *Course `json:"course,omitempty"`
 
@@ -39,6 +42,13 @@ type Rollout struct {
 	grants   []int64         // times of the grants in the minute before the last one
 	numbers  tally           // of the members
 	contents map[Change]bool // Plan.Changes, if there are many
+}
+
+// Veto is the rejection of a rollout by a user for an organization.
+type Veto struct {
+	By  string `json:"by"`
+	At  int64  `json:"at"` // seconds since 1970
+	Why string `json:"why,omitempty"`
 }
 
 // has reports whether a change belongs to the rollout.
@@ -131,11 +141,13 @@ type Waiting struct {
 	ID, Cause string
 	Pending   []ID // sorted
 	Consents  map[fleet.Organization][]Approval
+	Vetoes    map[fleet.Organization]Veto
 }
 
 // Waiting describes the rollout. The result does not share memory with it.
 func (r *Rollout) Waiting() Waiting {
-	w := Waiting{ID: r.ID, Cause: r.Plan.Cause, Consents: map[fleet.Organization][]Approval{}}
+	w := Waiting{ID: r.ID, Cause: r.Plan.Cause, Consents: map[fleet.Organization][]Approval{},
+		Vetoes: maps.Clone(r.Vetoes)}
 	for _, id := range sorted(r.Members) {
 		if r.Members[id].State == MemberPending {
 			w.Pending = append(w.Pending, id)

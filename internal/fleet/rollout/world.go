@@ -150,6 +150,9 @@ func (w World) unapproved(r *Rollout, id ID) string {
 	target := w.Targets[id]
 	for _, l := range w.Limits {
 		if n := len(r.Consents[l.Organization]); n < l.Approvals && l.Organization.Contains(target.Organization) {
+			if v, vetoed := r.Vetoes[l.Organization]; vetoed {
+				return fmt.Sprintf("%s rejected the rollout %s for the organization %s: %s", v.By, r.ID, l.Organization, v.Why)
+			}
 			return fmt.Sprintf("the rollout %s waits for the approval of %d of %d users for the organization %s", r.ID,
 				l.Approvals-n, l.Approvals, l.Organization)
 		}

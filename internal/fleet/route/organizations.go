@@ -12,7 +12,7 @@ type OrganizationName struct {
 
 func ofOrganizations() []Row {
 	return []Row{Organizations().Row, Organization().Row, FreezeOrganization().Row, UnfreezeOrganization().Row,
-		ApproveOrganization().Row}
+		ApproveOrganization().Row, RejectOrganization().Row}
 }
 
 // Organizations lists the organizations that the user sees.
@@ -42,4 +42,10 @@ func UnfreezeOrganization() (r Route[OrganizationName, document.ReasonRequest, d
 func ApproveOrganization() (r Route[OrganizationName, document.OrganizationApprovalRequest, document.Done]) {
 	return r.post(access.Approve, "/v1/organizations/{organization}/approve",
 		"Approve a rollout for the targets of an organization").tenant()
+}
+
+// RejectOrganization rejects a rollout for an organization.
+func RejectOrganization() (r Route[OrganizationName, document.OrganizationApprovalRequest, document.Done]) {
+	return r.post(access.Approve, "/v1/organizations/{organization}/reject",
+		"Reject a rollout for the targets of an organization; its approvals no longer count").tenant()
 }

@@ -86,6 +86,7 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/organizations/{organization}", "/v1/organizations/acme%2Fsearch", ""},
 	{"POST /v1/organizations/{organization}/freeze", "/v1/organizations/acme/freeze", `{"reason":"audit"}`},
 	{"POST /v1/organizations/{organization}/unfreeze", "/v1/organizations/acme/unfreeze", `{}`},
+	{"POST /v1/organizations/{organization}/reject", "/v1/organizations/acme/reject", `{"rollout":"r1","reason":"no"}`},
 	{"POST /v1/organizations/{organization}/approve", "/v1/organizations/acme/approve", `{"rollout":"r1"}`},
 	{"POST /v1/environments/{environment}/extend", "/v1/environments/review/extend", `{"for_ns":3600000000000}`},
 	{"POST /v1/environments/{environment}/remove", "/v1/environments/review/remove", `{}`},

@@ -57,6 +57,7 @@ func (s Service) HandleRoutes(t *api.Table) {
 	api.Handle(t, route.FreezeOrganization(), s.freeze)
 	api.Handle(t, route.UnfreezeOrganization(), s.unfreeze)
 	api.Handle(t, route.ApproveOrganization(), s.approve)
+	api.Handle(t, route.RejectOrganization(), s.reject)
 }
 
 // list returns the organizations within the organization of the user.
@@ -237,6 +238,9 @@ func (s Service) waiting(o fleet.Organization) []document.OrganizationRollout {
 		for _, a := range w.Consents[o] {
 			d.Approvals = append(d.Approvals, document.GateApproval{By: a.By, At: a.At})
 		}
+		if v, ok := w.Vetoes[o]; ok {
+			d.Rejected = &document.OrganizationRejection{By: v.By, At: v.At, Reason: v.Why}
+		}
 		out = append(out, d)
 	}
 	return out
@@ -262,10 +266,28 @@ func (s Service) within(o fleet.Organization, ids []fleet.TargetID) (n int) {
 	return n
 }
 
-// approve approves a rollout for an organization. A rollout without waiting targets of the organization does not exist
-// for it.
+// approve approves a rollout for an organization.
 func (s Service) approve(ctx context.Context, c api.Caller, at route.OrganizationName,
 	r document.OrganizationApprovalRequest) (document.Done, error) {
+	return s.order(ctx, c, at, r, rollout.ToApprove, "Your approval of the rollout %s counts for %s.")
+}
+
+// reject rejects a rollout for an organization. Its approvals no longer count: as many users as necessary must approve
+// the rollout again. Targets that have the change keep it.
+func (s Service) reject(ctx context.Context, c api.Caller, at route.OrganizationName,
+	r document.OrganizationApprovalRequest) (document.Done, error) {
+	if r.Reason == "" {
+		return document.Done{}, &api.Refusal{Status: api.BadRequest, Why: "cannot reject a rollout without a reason",
+			Hint: "Add a reason: fettle organization reject ORGANIZATION ROLLOUT --reason WHY"}
+	}
+	return s.order(ctx, c, at, r, rollout.ToReject,
+		"The rollout %s is rejected for %s: its other targets wait until users approve it again.")
+}
+
+// order decides about a rollout for an organization. A rollout without waiting targets of the organization does not
+// exist for it. text is the answer.
+func (s Service) order(ctx context.Context, c api.Caller, at route.OrganizationName,
+	r document.OrganizationApprovalRequest, action rollout.Action, text string) (document.Done, error) {
 	if _, err := s.find(ctx, c, at.Organization); err != nil {
 		return document.Done{}, err
 	}
@@ -283,10 +305,10 @@ func (s Service) approve(ctx context.Context, c api.Caller, at route.Organizatio
 		return document.Done{}, &api.Refusal{Status: api.NotFound,
 			Why: fmt.Sprintf("no rollout %.20q has targets of %s that wait for it", r.Rollout, o), Hint: hint}
 	}
-	err := s.Rollouts.OrderRollout(ctx, rollout.Command{Action: rollout.ToApprove, Rollout: r.Rollout, By: c.Name,
+	err := s.Rollouts.OrderRollout(ctx, rollout.Command{Action: action, Rollout: r.Rollout, By: c.Name,
 		Why: r.Reason, Groups: c.Groups(), Organization: o})
 	if refused := (*rollout.CommandError)(nil); errors.As(err, &refused) {
 		err = &api.Refusal{Status: api.Conflict, Why: refused.Error(), Hint: hint}
 	}
-	return api.Done(err, "Your approval of the rollout %s counts for %s.", r.Rollout, o)
+	return api.Done(err, text, r.Rollout, o)
 }

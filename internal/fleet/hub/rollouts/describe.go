@@ -35,6 +35,8 @@ func describe(e rollout.Event) string {
 		if e.Why != "" {
 			text += ", because " + e.Why
 		}
+	case rollout.Vetoed:
+		text = fmt.Sprintf("was rejected for the organization %s: %s", e.Organization, e.Why)
 	case rollout.Approved, rollout.Rejected, rollout.Measured, rollout.Expired:
 		text = describeGate(e)
 	case rollout.Released:

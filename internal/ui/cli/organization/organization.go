@@ -1,6 +1,6 @@
 // Package organization builds the commands about organizations: their limits, freezes and approvals.
 //
-//	root.AddCommand(organization.New(session)) // fettle organization list, show, freeze, unfreeze and approve
+//	root.AddCommand(organization.New(session)) // fettle organization list, show, freeze, unfreeze, approve and reject
 package organization
 
 import (
@@ -27,7 +27,7 @@ have the limits of both. The repository declares limits: docs/organizations.md.`
 		Args:    cli.Args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newList(s), newShow(s), newFreeze(s), newUnfreeze(s), newApprove(s))
+	c.AddCommand(newList(s), newShow(s), newFreeze(s), newUnfreeze(s), newApprove(s), newReject(s))
 	return c
 }
 
@@ -88,6 +88,28 @@ change after all of them. A user counts once on a path.`,
 			r.Rollout = a[1]
 			return send(s, "approve", func(hub *client.Client) (document.Done, error) {
 				return client.Call(c.Context(), hub, route.ApproveOrganization(), named(a), r)
+			})
+		},
+	}
+	cli.ReasonFlag(c, &r.Reason)
+	return c
+}
+
+func newReject(s *cli.Session) *cobra.Command {
+	var r document.OrganizationApprovalRequest
+	c := &cobra.Command{
+		Use:   "reject ORGANIZATION ROLLOUT --reason WHY",
+		Short: "Reject a rollout for the targets of an organization",
+		Long: `Rejects a rollout for an organization with approvals in the repository. The
+approvals of the organization no longer count, and its targets that do not have
+the change wait until users approve the rollout again. Other targets get the
+change.`,
+		Example: "  fettle organization reject acme r7 --reason 'the audit is not over'",
+		Args:    cli.Args(2, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			r.Rollout = a[1]
+			return send(s, "reject", func(hub *client.Client) (document.Done, error) {
+				return client.Call(c.Context(), hub, route.RejectOrganization(), named(a), r)
 			})
 		},
 	}

@@ -116,6 +116,9 @@ func showOne(s *cli.Printer, d document.OrganizationDetail) {
 		}
 		s.Printf("  The rollout %s waits for %d of %d approvals%s, with %s: %s\n", render.Escape(w.Rollout),
 			w.Need-len(by), w.Need, render.Escape(text), render.Count(w.Targets, "target"), render.Escape(w.Cause))
+		if v := w.Rejected; v != nil {
+			s.Printf("    %s rejected it: %s\n", render.Escape(v.By), render.Escape(v.Reason))
+		}
 		s.Printf("    fettle organization approve %s %s\n", render.Escape(string(o.Organization)), render.Escape(w.Rollout))
 	}
 }

@@ -16,13 +16,15 @@ func TestShow(t *testing.T) {
 		Organization: document.Organization{Organization: "acme/search", Targets: 1, Users: 2, Approvals: 1},
 		Upstream:     []document.Organization{{Organization: "acme", MaxUnavailable: "10%"}},
 		Downstream:   []fleet.Organization{"acme/search/eu"},
-		Waiting:      []document.OrganizationRollout{{Rollout: "r3", Cause: "commit 4", Targets: 1, Need: 2}},
+		Waiting: []document.OrganizationRollout{{Rollout: "r3", Cause: "commit 4", Targets: 1, Need: 2,
+			Rejected: &document.OrganizationRejection{By: "eve", Reason: "audit"}}},
 	})
 	const want = `acme/search: 1 target, 2 users
   Limits of acme: 10% unavailable at most
   Limits of acme/search: 1 approval
   Below: acme/search/eu
   The rollout r3 waits for 2 of 2 approvals, with 1 target: commit 4
+    eve rejected it: audit
     fettle organization approve acme/search r3
 `
 	if out.String() != want {
