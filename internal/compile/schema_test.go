@@ -355,7 +355,7 @@ func blockText(b schema.Block, attr string) string {
 		return fmt.Sprintf("rollout \"r\" {\n  wave \"w\" {\n%s \"x\" { %s }\n}\n}\n", b.Name, attr)
 	case "check", "task":
 		return "cluster \"x\" {\n" + text + "}\n"
-	case "verify":
+	case "verify", "undo":
 		return "cluster \"x\" {\ntask \"y\" {\n" + text + "}\n}\n"
 	case "wave", "after":
 		return "rollout \"x\" {\n" + text + "}\n"

@@ -92,6 +92,59 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestUndoOfTask: the undo of a task has a digest of its own, and does not change the digest of the task.
+func TestUndoOfTask(t *testing.T) {
+	text := func(undo string) string {
+		return "target \"a\" {}\ncluster \"x\" {\n  targets = [\"a\"]\n  task \"t\" {\n    command = [\"load\"]\n" + undo +
+			"  }\n}\n"
+	}
+	read := func(undo string) query.ScopeTask {
+		t.Helper()
+		all, ds := Scopes(scopeTree(text(undo)))
+		if ds.Err() != nil || all.Valid() != nil {
+			t.Fatal(ds.Err(), all.Valid())
+		}
+		return all.Scopes[0].Tasks[0]
+	}
+	plain := read("")
+	undone := read("    undo {\n      command    = [\"unload\"]\n" +
+		"      input      = file(\"crl.pem\")\n      retries    = 2\n" +
+		"      on_unknown = \"retry\"\n      verify { file = \"/gone\" }\n    }\n")
+	u := undone.Undo
+	if plain.Undo != nil || undone.Digest != plain.Digest || u == nil || u.Digest == plain.Digest || u.Name != "t" ||
+		u.Command[0] != "unload" || u.Input != "none" || u.Retries != 2 || u.OnUnknown != "retry" ||
+		u.Verify.File != "/gone" {
+		t.Errorf("%+v, %+v", undone, u)
+	}
+	if other := read("    undo { command = [\"unload\", \"all\"] }\n"); other.Undo.Digest == u.Digest ||
+		other.Undo.OnUnknown != "ask" {
+		t.Errorf("%+v", other.Undo)
+	}
+	for undo, want := range map[string]string{
+		"    undo {}\n": "Task without a command",
+		"    undo {\n      command = [\"a\"]\n      after = [task.t]\n    }\n":                "no attribute \"after\"",
+		"    undo {\n      command = [\"a\"]\n      undo { command = [\"a\"] }\n    }\n":      "no block \"undo\"",
+		"    undo { command = [\"a\"] }\n    undo { command = [\"a\"] }\n":                    "one undo block",
+		"    undo {\n      command = [\"a\"]\n      secrets = { A = \"hubs/tsig\" }\n    }\n": "Secrets of a task of members",
+		"    undo {\n      command = [\"a\"]\n      on_unknown = \"verify\"\n    }\n":         "Nothing to verify",
+	} {
+		if _, ds := Scopes(scopeTree(text(undo))); !strings.Contains(texts(ds.Err()), want) {
+			t.Errorf("%s gives %v, want %s", undo, ds.Err(), want)
+		}
+	}
+	for file, text := range map[string]string{
+		"fettle.yaml": "target: {a: {}}\ncluster:\n  x:\n    targets: [a]\n    task:\n      t:\n        command: [load]\n" +
+			"        undo:\n          command: [unload]\n          verify: {file: /gone}\n",
+		"fettle.star": "target(\"a\")\ndef task_body():\n    undo(command = [\"unload\"])\n\ndef body():\n" +
+			"    task(\"t\", task_body, command = [\"load\"])\n\ncluster(\"x\", body, targets = [\"a\"])\n",
+	} {
+		all, ds := Scopes(repo.MapTree(map[string]string{file: text}))
+		if ds.Err() != nil || all.Scopes[0].Tasks[0].Undo == nil {
+			t.Errorf("%s: %+v, %v", file, all, ds.Err())
+		}
+	}
+}
+
 // TestGeneratedMembers: a target of a block with for_each can be a member.
 func TestGeneratedMembers(t *testing.T) {
 	all, ds := Scopes(scopeTree("target \"s\" {\n  for_each = { a = 1, b = 2 }\n  name     = \"s-${each.key}\"\n" +

@@ -17,6 +17,8 @@ type TaskAttempt struct {
 	Fence uint64 `json:"fence"`
 	// VerifyOnly means that the target only tests the condition of the task.
 	VerifyOnly bool `json:"verify_only,omitempty"`
+	// Undo means that the task was removed from the repository, and that Digest is of its undo.
+	Undo bool `json:"undo,omitempty"`
 	// Expires is the time after which the attempt must not begin, in seconds since 1970.
 	Expires int64 `json:"expires"`
 }

@@ -67,6 +67,8 @@ type Scopes struct {
 	Test func(ctx context.Context, p query.Probe, limit time.Duration) error
 	// Memory stores the checks of the applied composition; nil: they are compiled after each start.
 	Memory *checks.Memory
+	// Undos stores the undos of tasks; nil: this host undoes no tasks.
+	Undos *Undos
 	// VerifyFor is the time within which the condition of a task must hold after its command, 15 seconds if 0.
 	VerifyFor time.Duration
 }

@@ -33,11 +33,22 @@ func (r *Runner) Checks(_ context.Context, c checks.Composition) ([]checks.Check
 	if err != nil {
 		return nil, err
 	}
+	if _, err := r.noteUndos(all, c.Has.Name); err != nil {
+		return nil, err
+	}
 	list := all.Tests(c.Has.Name)
 	if r.Scopes.Memory != nil {
 		_ = r.Scopes.Memory.Save(key, list) // without it, the next start compiles
 	}
 	return list, nil
+}
+
+// noteUndos stores the undos of the applied tasks, and returns all stored ones.
+func (r *Runner) noteUndos(all query.Scopes, target string) (map[string]undo, error) {
+	if r.Scopes.Undos == nil {
+		return nil, nil
+	}
+	return r.Scopes.Undos.Note(all, target, r.Now())
 }
 
 // Test implements Checker.

@@ -50,7 +50,7 @@ func (r *Runner) task(ctx context.Context, act machine.RunJob) machine.JobEnded 
 	return r.taskCommand(ctx, act, def)
 }
 
-// declaredTask returns the task of the applied composition, if it has the digest of the attempt.
+// declaredTask returns the task of the applied composition, if it has the digest of the attempt, or the stored undo.
 func (r *Runner) declaredTask(act machine.RunJob) (query.ScopeTask, error) {
 	t := act.Job.Task
 	if act.Has == nil || r.Scopes.Read == nil {
@@ -60,7 +60,14 @@ func (r *Runner) declaredTask(act machine.RunJob) (query.ScopeTask, error) {
 	if err != nil {
 		return query.ScopeTask{}, err
 	}
+	undos, err := r.noteUndos(all, act.Has.Name) // before the command, so that it can be undone
+	if err != nil {
+		return query.ScopeTask{}, err
+	}
 	def, ok := all.Task(t.Scope, t.Task, act.Has.Name)
+	if t.Undo {
+		return undoOf(t, ok, undos)
+	}
 	switch {
 	case !ok:
 		err = fmt.Errorf("the applied configuration declares no task %s of %s for this target", t.Task, t.Scope)
@@ -68,6 +75,21 @@ func (r *Runner) declaredTask(act machine.RunJob) (query.ScopeTask, error) {
 		err = fmt.Errorf("the applied configuration declares the task %s of %s with another content", t.Task, t.Scope)
 	}
 	return def, err
+}
+
+// undoOf returns the undo of a task that was removed. declared means that the applied configuration still has the task.
+func undoOf(t *fleet.TaskAttempt, declared bool, undos map[string]undo) (query.ScopeTask, error) {
+	stored, ok := undos[t.Scope+"/"+t.Task]
+	switch {
+	case declared:
+		return query.ScopeTask{}, fmt.Errorf("the applied configuration still declares the task %s of %s", t.Task, t.Scope)
+	case !ok:
+		return query.ScopeTask{}, fmt.Errorf("this target has never applied an undo of the task %s of %s", t.Task, t.Scope)
+	case stored.Task.Digest != t.Digest:
+		return query.ScopeTask{}, fmt.Errorf("the last undo of the task %s of %s that this target applied is another one",
+			t.Task, t.Scope)
+	}
+	return stored.Task, nil
 }
 
 // taskCommand runs the command of a task. The history of the host records it as a command of the fleet.
@@ -85,7 +107,11 @@ func (r *Runner) taskCommand(ctx context.Context, act machine.RunJob, def query.
 	cmd := executor.Command{Argv: [][]string{def.Command}, Stdin: []byte(def.Input),
 		Timeout: time.Duration(def.Timeout) * time.Second,
 		Env:     []string{"FETTLE_TASK_SCOPE=" + t.Scope, "FETTLE_TASK_FENCE=" + strconv.FormatUint(t.Fence, 10)}}
-	o := executor.Options{User: act.Job.By, From: fromFleet(""), Command: "task " + t.Scope + " " + t.Task,
+	what := "task "
+	if t.Undo {
+		what = "undo of task "
+	}
+	o := executor.Options{User: act.Job.By, From: fromFleet(""), Command: what + t.Scope + " " + t.Task,
 		Version: r.Version}
 	res, err := cx.Command(ctx, cmd, o, nil)
 	switch {

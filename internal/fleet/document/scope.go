@@ -170,8 +170,12 @@ type ScopeTask struct {
 	// Open is the attempt that has not ended, and Attempts have ended, the newest last.
 	Open     *TaskAttempt  `json:"open,omitempty"`
 	Attempts []TaskAttempt `json:"attempts"`
-	// Undeclared means that the repository no longer declares the task.
+	// Undeclared means that the repository no longer declares the task. Undo means that Phase, Digest and Decide are of
+	// its undo.
 	Undeclared bool `json:"undeclared,omitempty"`
+	Undo       bool `json:"undo,omitempty"`
+	// UndoCommand undoes the task after it is removed; empty: nothing does.
+	UndoCommand []string `json:"undo_command,omitempty"`
 }
 
 // TaskAttempt is one attempt of a task.
@@ -181,7 +185,8 @@ type TaskAttempt struct {
 	Target     fleet.TargetID    `json:"target"` // "" for an attempt of a hub
 	Name       string            `json:"name"`   // of the target, at that time, or of the hub
 	Hub        bool              `json:"hub,omitempty"`
-	Job        string            `json:"job"` // see fettle job show; "" for an attempt of a hub
+	Job        string            `json:"job"`            // see fettle job show; "" for an attempt of a hub
+	Undo       bool              `json:"undo,omitempty"` // of the undo of the task
 	VerifyOnly bool              `json:"verify_only,omitempty"`
 	Accepted   bool              `json:"accepted,omitempty"` // by the agent
 	Begun      int64             `json:"begun"`

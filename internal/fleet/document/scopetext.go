@@ -76,10 +76,18 @@ func (s ScopeMemberState) Describe() string {
 	return string(s) + ", does not count"
 }
 
+// State returns the phase of a task or its undo, for operators.
+func (t ScopeTask) State() string {
+	if t.Undo {
+		return "undo " + string(t.Phase)
+	}
+	return string(t.Phase)
+}
+
 // Why returns why a task has its state, or "". The time of its next attempt is in Next.
 func (t ScopeTask) Why() string {
 	switch {
-	case t.Undeclared:
+	case t.Undeclared && !t.Undo && !t.Decide && t.Open == nil:
 		return "no longer declared"
 	case t.Next > 0:
 		return t.Text

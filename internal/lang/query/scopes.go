@@ -214,7 +214,12 @@ func (s Scopes) WithoutInputs() Scopes {
 	for i, x := range s.Scopes {
 		s.Scopes[i].Tasks = slices.Clone(x.Tasks)
 		for j := range x.Tasks {
-			s.Scopes[i].Tasks[j].Input, s.Scopes[i].Tasks[j].Range = "", diag.Range{}
+			t := &s.Scopes[i].Tasks[j]
+			if t.Input, t.Range = "", (diag.Range{}); t.Undo != nil {
+				undo := *t.Undo
+				undo.Input, undo.Range = "", diag.Range{}
+				t.Undo = &undo
+			}
 		}
 	}
 	return s
@@ -269,7 +274,7 @@ func (s Scope) validFor(kind ScopeKind) error {
 		return nil
 	}
 	for _, t := range s.Tasks {
-		if len(t.Secrets) > 0 {
+		if len(t.Secrets) > 0 || t.Undo != nil && len(t.Undo.Secrets) > 0 {
 			return fmt.Errorf("the task %.80q of %s has secrets", t.Name, s.ID())
 		}
 	}

@@ -25,10 +25,12 @@ func scopeBlocks() []Block {
 		{Name: "scope_kind", Label: "name", Doc: "A kind of scopes.", Attrs: scopeKindAttrs()},
 		{Name: "task", Label: "name",
 			Doc:   "Work that a scope does once for each content of the task, on one member or on a hub.",
-			Attrs: taskAttrs(), Inside: []string{"verify"}},
+			Attrs: append(workAttrs(), onlyTaskAttrs()...), Inside: []string{"undo", "verify"}},
+		{Name: "undo", Doc: "Undoes a task after it was removed from the repository.", Attrs: workAttrs(),
+			Inside: []string{"verify"}},
 		{Name: "universe", Label: "name", Doc: "A scope of the kind universe: work of the whole installation, which hubs do.",
 			Attrs: append(generatorAttrs("scope"), docAttr()), Inside: []string{"check", "task"}},
-		{Name: "verify", Doc: "A condition that holds exactly if the task is done.", Attrs: probeAttrs()},
+		{Name: "verify", Doc: "A condition that holds exactly if the task, or its undo, is done.", Attrs: probeAttrs()},
 	}
 }
 
@@ -90,19 +92,25 @@ func scopeKindAttrs() []kind.Attr {
 	}
 }
 
-func taskAttrs() []kind.Attr {
+// workAttrs returns the attributes of a task and of its undo.
+func workAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "program with arguments, without a shell"},
 		{Name: "input", Type: cty.String, Doc: "standard input of the command"},
 		{Name: "secrets", Type: cty.Map(cty.String),
 			Doc: "names of secrets, by environment variable; only for tasks that hubs do"},
-		{Name: "triggers", Type: cty.DynamicPseudoType, Doc: "any values; if they change, the task is done again"},
-		{Name: "after", Type: reference, Doc: "checks and tasks of the same scope that must have succeeded"},
 		{Name: "retries", Type: cty.Number, Doc: "number of attempts after the first one; default: 0"},
 		durationOf("retry_after", "time between two attempts; default: 30s"),
 		durationOf("timeout", "time limit of one attempt, up to 24h; default: 10m"),
 		plainText("on_unknown", "effect if the target was lost during the attempt; default: verify, or ask without a "+
 			"verify block", "verify", "ask", "retry"),
 		docAttr(),
+	}
+}
+
+func onlyTaskAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "triggers", Type: cty.DynamicPseudoType, Doc: "any values; if they change, the task is done again"},
+		{Name: "after", Type: reference, Doc: "checks and tasks of the same scope that must have succeeded"},
 	}
 }

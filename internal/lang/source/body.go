@@ -21,7 +21,7 @@ func reservedNames() []string {
 	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part",
 		"block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "exported", "policy", "ssh",
 		"rollout", "wave", "after", "window", "lock", "barrier", "signal", "organization", "scope_kind", "scope", "cluster",
-		"environment", "universe", "task", "verify", "var", "local", "each", "vars", "immediate", "version"}
+		"environment", "universe", "task", "verify", "undo", "var", "local", "each", "vars", "immediate", "version"}
 }
 
 // Schema returns the schema that a defined kind has for its users.

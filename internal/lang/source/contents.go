@@ -150,7 +150,7 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "test":
 		return "Test among states",
 			"Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
-	case "task", "verify":
+	case "task", "verify", "undo":
 		return "Task outside of a scope", "A task belongs to a scope: write it inside a cluster or scope block."
 	case "exported":
 		if ps.in != nil || ps.top {

@@ -274,3 +274,103 @@ func (x scopeBlock) checkMembers(s *Scope) {
 				`targets = ["*"].`)
 	}
 }
+
+func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
+	var used []string
+	for _, t := range s.Tasks {
+		used = append(used, t.Name)
+	}
+	name, r, ok := x.partName(b, used)
+	if !ok {
+		return
+	}
+	x.only(b, append(workAttributes(), "after", "triggers"), []string{"verify", "undo"})
+	at, hubs := b.Body.Attributes, x.prog.executor(s.Kind) == HubExecutor
+	if s.Members == nil && !hubs {
+		x.Errorf(r, "Task without targets", "The members of this scope are scopes, which cannot run a command. Declare the "+
+			"task in a scope whose members are targets.")
+	}
+	t := x.work(b, name, r, hubs)
+	t.After = x.after(at["after"], s.afters, name)
+	content := []any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify}
+	if len(t.Secrets) > 0 { // other digests are stored, and must not change
+		content = append(content, t.Secrets)
+	}
+	t.Digest = DigestOf(content)
+	t.Undo = x.undo(b, name, hubs)
+	x.inputLimit(t)
+	s.Tasks = append(s.Tasks, t)
+}
+
+// workAttributes are the attributes of a task that its undo has too.
+func workAttributes() []string {
+	return []string{"command", "input", "retries", "retry_after", "timeout", "on_unknown", "secrets", "description"}
+}
+
+// work reads the attributes of a task or its undo, except for its digest.
+func (x scopeBlock) work(b *hclsyntax.Block, name string, r diag.Range, hubs bool) ScopeTask {
+	at := b.Body.Attributes
+	t := ScopeTask{Name: name, Range: r, Command: x.argv(at["command"], r), Input: x.textIn(at["input"]),
+		Retries:    x.whole(at["retries"], 0, 0, maxRetries),
+		RetryAfter: x.between(at["retry_after"], "30s", 1, MaxWaitTime),
+		Timeout:    x.between(at["timeout"], "10m", 1, maxTaskTime)}
+	for _, sub := range b.Body.Blocks {
+		if sub.Type != "verify" {
+			continue
+		}
+		if x.only(sub, probeAttributes(), nil); t.Verify != nil {
+			x.Errorf(headerOf(sub), "Block declared twice", "A %s can have one verify block.", b.Type)
+		}
+		p := x.probe(sub)
+		t.Verify = &p
+	}
+	t.OnUnknown = x.onUnknown(at["on_unknown"], t.Verify != nil)
+	t.Secrets = x.taskSecrets(at["secrets"], hubs)
+	return t
+}
+
+// undo reads the undo of a task, or returns nil.
+func (x scopeBlock) undo(b *hclsyntax.Block, name string, hubs bool) (out *ScopeTask) {
+	for _, sub := range b.Body.Blocks {
+		if sub.Type != "undo" {
+			continue
+		}
+		x.only(sub, workAttributes(), []string{"verify"})
+		if out != nil {
+			x.Errorf(headerOf(sub), "Block declared twice", "A task can have one undo block.")
+		}
+		t := x.work(sub, name, headerOf(sub), hubs)
+		t.Digest = DigestOf([]any{"undo", t.Command, t.Input, t.Verify, t.Secrets})
+		out = &t
+	}
+	return out
+}
+
+// inputs returns the size of the inputs of a task and its undo, in bytes.
+func (t ScopeTask) inputs() int {
+	if t.Undo == nil {
+		return len(t.Input)
+	}
+	return len(t.Input) + len(t.Undo.Input)
+}
+
+// inputLimit reports an input that is too long, and inputs that are too long together.
+func (x scopeBlock) inputLimit(t ScopeTask) {
+	total := t.inputs()
+	for _, s := range x.prog.Scopes {
+		for _, other := range s.Tasks {
+			total += other.inputs()
+		}
+	}
+	longest := len(t.Input)
+	if t.Undo != nil {
+		longest = max(longest, len(t.Undo.Input))
+	}
+	switch {
+	case longest > maxTaskInput:
+		x.Errorf(t.Range, "Input too long", "The input of a task can have %d bytes, and this one has %d.", maxTaskInput,
+			longest)
+	case total > maxInputs:
+		x.Errorf(t.Range, "Input too long", "The inputs of all tasks together can have %d bytes.", maxInputs)
+	}
+}

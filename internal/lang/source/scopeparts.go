@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,9 +34,6 @@ const (
 	maxTaskCommand = 64 << 10
 	maxProbeText   = 4 << 10
 )
-
-// UnknownEffects are the values of on_unknown. The first is the default for a task with a verify block.
-func UnknownEffects() []string { return []string{"verify", "ask", "retry"} }
 
 // DigestOf returns the digest of the content of a check or a task.
 func DigestOf(content any) string {
@@ -170,52 +168,71 @@ func (x scopeBlock) check(b *hclsyntax.Block, s *Scope) {
 	s.Checks = append(s.Checks, c)
 }
 
-func (x scopeBlock) task(b *hclsyntax.Block, s *Scope) {
-	var used []string
-	for _, t := range s.Tasks {
-		used = append(used, t.Name)
-	}
-	name, r, ok := x.partName(b, used)
-	if !ok {
-		return
-	}
-	x.only(b, []string{"after", "command", "input", "triggers", "retries", "retry_after", "timeout", "on_unknown",
-		"secrets", "description"}, []string{"verify"})
-	at := b.Body.Attributes
-	t := ScopeTask{Name: name, Range: r, Command: x.argv(at["command"], r), Input: x.textIn(at["input"]),
-		After: x.after(at["after"], s.afters, name), Retries: x.whole(at["retries"], 0, 0, maxRetries),
-		RetryAfter: x.between(at["retry_after"], "30s", 1, MaxWaitTime),
-		Timeout:    x.between(at["timeout"], "10m", 1, maxTaskTime)}
-	for _, sub := range b.Body.Blocks {
-		if sub.Type != "verify" {
-			continue
-		}
-		if x.only(sub, probeAttributes(), nil); t.Verify != nil {
-			x.Errorf(headerOf(sub), "Block declared twice", "A task can have one verify block.")
-		}
-		p := x.probe(sub)
-		t.Verify = &p
-	}
-	t.OnUnknown = x.onUnknown(at["on_unknown"], t.Verify != nil)
-	x.inputLimit(t)
-	hubs := x.prog.executor(s.Kind) == HubExecutor
-	if t.Secrets = x.taskSecrets(at["secrets"], hubs); s.Members == nil && !hubs {
-		x.Errorf(r, "Task without targets", "The members of this scope are scopes, which cannot run a command. Declare the "+
-			"task in a scope whose members are targets.")
-	}
-	content := []any{t.Command, t.Input, x.triggers(at["triggers"]), t.Verify}
-	if len(t.Secrets) > 0 { // other digests are stored, and must not change
-		content = append(content, t.Secrets)
-	}
-	t.Digest = DigestOf(content)
-	s.Tasks = append(s.Tasks, t)
-}
-
 // ValidTimes reports whether the times of a check are within their limits.
 func ValidTimes(every, timeout, failAfter int64) bool {
 	return every >= minEvery && every <= maxEvery && timeout >= 1 && timeout <= maxTestTime && failAfter >= 0 &&
 		failAfter <= MaxWaitTime
 }
+
+// after reads references to checks and tasks of the same scope. It adds their places by task and reference.
+func (x scopeBlock) after(a *hclsyntax.Attribute, places map[string]diag.Range, task string) (out []string) {
+	if a == nil {
+		return nil
+	}
+	exprs, hds := hcl.ExprList(a.Expr)
+	x.Add(syntax.FromHCL(hds)...)
+	for _, e := range exprs {
+		ref, ok := partReference(e)
+		if !ok {
+			x.Errorf(syntax.RangeOf(e.Range()), "Bad reference",
+				"after contains checks and tasks of the same scope: after = [check.formed, task.schema].")
+			continue
+		}
+		out, places[task+" "+ref] = append(out, ref), syntax.RangeOf(e.Range())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// partReference returns check.NAME or task.NAME.
+func partReference(e hcl.Expression) (string, bool) {
+	t, hds := hcl.AbsTraversalForExpr(e)
+	if hds.HasErrors() || len(t) != 2 || t.RootName() != "check" && t.RootName() != "task" {
+		return "", false
+	}
+	name, ok := t[1].(hcl.TraverseAttr)
+	return t.RootName() + "." + name.Name, ok
+}
+
+// conditions reports references to unknown parts, and cycles of tasks.
+func (x scopeBlock) conditions(s *Scope) {
+	var known []string
+	for _, c := range s.Checks {
+		known = append(known, "check."+c.Name)
+	}
+	after := map[string][]string{}
+	for _, t := range s.Tasks {
+		known = append(known, "task."+t.Name)
+		after["task."+t.Name] = t.After
+	}
+	var names []string
+	for _, t := range s.Tasks {
+		names = append(names, "task."+t.Name)
+		for _, ref := range t.After {
+			if !slices.Contains(known, ref) {
+				x.Errorf(s.afters[t.Name+" "+ref], "Unknown condition",
+					"The task %q is after %s, which the scope %s does not declare.%s", t.Name, ref, s.ID(), syntax.Near(ref, known))
+			}
+		}
+	}
+	if c := Cycle(after, names); c != nil {
+		x.Errorf(s.afters[strings.TrimPrefix(c[0], "task.")+" "+c[1]], "Cyclic tasks",
+			"Each of these tasks is after the next one: %s. Remove one of the references.", strings.Join(c, " → "))
+	}
+}
+
+// UnknownEffects are the values of on_unknown. The first is the default for a task with a verify block.
+func UnknownEffects() []string { return []string{"verify", "ask", "retry"} }
 
 // Valid reports a task that no block declares.
 func (t ScopeTask) Valid() error {
@@ -237,8 +254,12 @@ func (t ScopeTask) Valid() error {
 		return fmt.Errorf("has the digest %.80q", t.Digest)
 	case len(t.Secrets) > maxTaskSecrets:
 		return fmt.Errorf("has %d secrets", len(t.Secrets))
-	case t.Verify != nil:
+	case t.Undo != nil && (t.Undo.Undo != nil || len(t.Undo.After) > 0):
+		return errors.New("has an undo with conditions")
+	case t.Verify != nil && t.Verify.Valid() != nil:
 		return t.Verify.Valid()
+	case t.Undo != nil:
+		return t.Undo.Valid()
 	}
 	return nil
 }
@@ -304,78 +325,4 @@ func (x scopeBlock) triggers(a *hclsyntax.Attribute) string {
 			"triggers must contain only texts, numbers, lists and objects.")
 	}
 	return string(text)
-}
-
-// after reads references to checks and tasks of the same scope. It adds their places by task and reference.
-func (x scopeBlock) after(a *hclsyntax.Attribute, places map[string]diag.Range, task string) (out []string) {
-	if a == nil {
-		return nil
-	}
-	exprs, hds := hcl.ExprList(a.Expr)
-	x.Add(syntax.FromHCL(hds)...)
-	for _, e := range exprs {
-		ref, ok := partReference(e)
-		if !ok {
-			x.Errorf(syntax.RangeOf(e.Range()), "Bad reference",
-				"after contains checks and tasks of the same scope: after = [check.formed, task.schema].")
-			continue
-		}
-		out, places[task+" "+ref] = append(out, ref), syntax.RangeOf(e.Range())
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// partReference returns check.NAME or task.NAME.
-func partReference(e hcl.Expression) (string, bool) {
-	t, hds := hcl.AbsTraversalForExpr(e)
-	if hds.HasErrors() || len(t) != 2 || t.RootName() != "check" && t.RootName() != "task" {
-		return "", false
-	}
-	name, ok := t[1].(hcl.TraverseAttr)
-	return t.RootName() + "." + name.Name, ok
-}
-
-// conditions reports references to unknown parts, and cycles of tasks.
-func (x scopeBlock) conditions(s *Scope) {
-	var known []string
-	for _, c := range s.Checks {
-		known = append(known, "check."+c.Name)
-	}
-	after := map[string][]string{}
-	for _, t := range s.Tasks {
-		known = append(known, "task."+t.Name)
-		after["task."+t.Name] = t.After
-	}
-	var names []string
-	for _, t := range s.Tasks {
-		names = append(names, "task."+t.Name)
-		for _, ref := range t.After {
-			if !slices.Contains(known, ref) {
-				x.Errorf(s.afters[t.Name+" "+ref], "Unknown condition",
-					"The task %q is after %s, which the scope %s does not declare.%s", t.Name, ref, s.ID(), syntax.Near(ref, known))
-			}
-		}
-	}
-	if c := Cycle(after, names); c != nil {
-		x.Errorf(s.afters[strings.TrimPrefix(c[0], "task.")+" "+c[1]], "Cyclic tasks",
-			"Each of these tasks is after the next one: %s. Remove one of the references.", strings.Join(c, " → "))
-	}
-}
-
-// inputLimit reports an input that is too long, and inputs that are too long together.
-func (x scopeBlock) inputLimit(t ScopeTask) {
-	total := len(t.Input)
-	for _, s := range x.prog.Scopes {
-		for _, other := range s.Tasks {
-			total += len(other.Input)
-		}
-	}
-	switch {
-	case len(t.Input) > maxTaskInput:
-		x.Errorf(t.Range, "Input too long", "The input of a task can have %d bytes, and this one has %d.", maxTaskInput,
-			len(t.Input))
-	case total > maxInputs:
-		x.Errorf(t.Range, "Input too long", "The inputs of all tasks together can have %d bytes.", maxInputs)
-	}
 }

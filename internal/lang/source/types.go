@@ -322,5 +322,7 @@ type ScopeTask struct {
 	// Digest identifies the content: command, input, triggers, verification, and names of secrets. A task with another
 	// digest is done again.
 	Digest string
-	Range  diag.Range `json:"-"`
+	// Undo undoes the task after it was removed from the repository; nil: nothing does. It has no After and no Undo.
+	Undo  *ScopeTask `json:",omitempty"`
+	Range diag.Range `json:"-"`
 }

@@ -85,7 +85,7 @@ func (k BodyKind) isBlock(key string) bool {
 	case scopeBody:
 		return key == "check" || key == "task"
 	case taskBody:
-		return key == "verify"
+		return key == "verify" || key == "undo"
 	case TestsBody:
 		return true
 	case testBody:
@@ -109,7 +109,7 @@ func inside(block string) BodyKind {
 		return waveBody
 	case "scope", "cluster", "environment", "universe":
 		return scopeBody
-	case "task":
+	case "task", "undo":
 		return taskBody
 	case "validation":
 		return validationBody
@@ -133,7 +133,7 @@ func inside(block string) BodyKind {
 // unlabelled reports whether a type of block has no label.
 func unlabelled(block string) bool {
 	return block == "locals" || block == "policy" || block == "ssh" || block == "validation" || block == "expect" ||
-		block == "verify"
+		block == "verify" || block == "undo"
 }
 
 // NewBody returns an empty body with a position.

@@ -88,7 +88,11 @@ func Of(d document.ScopeDetail, within []document.Scope) Tree {
 		own = append(own, check(c, reason(d.Scope, "check", c.Name)))
 	}
 	for _, x := range d.Tasks {
-		own = append(own, Tree{Name: "task " + x.Task, Place: "task-" + url.PathEscape(x.Task), State: string(x.Phase),
+		name := "task " + x.Task
+		if x.Undo {
+			name = "undo of " + name
+		}
+		own = append(own, Tree{Name: name, Place: "task-" + url.PathEscape(x.Task), State: string(x.Phase),
 			Text: x.Why()})
 	}
 	t.Parts = append(own, t.Parts...)

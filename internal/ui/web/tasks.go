@@ -32,7 +32,14 @@ func newTask(t document.ScopeTask, operate bool) taskData {
 	if t.Open != nil {
 		d.Attempts = slices.Insert(d.Attempts, 0, *t.Open)
 	}
-	if operate && t.Open == nil && !t.Undeclared {
+	switch {
+	case !operate || t.Open != nil:
+	case t.Undo:
+		d.Resolve = t.Phase != document.TaskDone
+		d.Retry = t.Phase == document.TaskFailed || t.Phase == document.TaskUnknown || t.Next > 0
+	case t.Undeclared:
+		d.Resolve = t.Decide
+	default:
 		d.Resolve = t.Phase == document.TaskFailed || t.Phase == document.TaskUnknown
 		d.Retry = d.Resolve || t.Phase == document.TaskDone || t.Next > 0
 	}

@@ -1,9 +1,7 @@
 package task
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -20,10 +18,7 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 	case Define:
 		d.define(e)
 	case Undefine:
-		if !d.Undeclared {
-			d.Undeclared, d.Removed = true, now
-			d.change(Removed, nil, "")
-		}
+		d.undefine(e.Restored)
 	case Begin:
 		d.begin(e)
 	case Hold:
@@ -39,38 +34,8 @@ func Decide(s State, e Event, now int64) (State, Answer) {
 	case Retry, Resolve:
 		d.user(e)
 	}
+	d.settleUndo(e.Kind == Undefine && e.Restored > s.Restored)
 	return d.State, d.answer
-}
-
-// decision is a state on its way to the next one.
-type decision struct {
-	State
-	now    int64
-	answer Answer
-}
-
-func (d *decision) change(k ChangeKind, a *Attempt, text string) {
-	if a != nil {
-		is := *a
-		a = &is
-	}
-	d.answer.Changes = append(d.answer.Changes, Change{k, a, text})
-}
-
-// instance returns the instance of a content, which is created if it does not exist.
-func (d *decision) instance(digest string) *Instance {
-	i := d.find(digest)
-	if i < 0 {
-		d.Instances = append(d.Instances, Instance{Digest: digest, Phase: Waiting, Since: d.now})
-		d.Instances = d.Instances[max(0, len(d.Instances)-MaxInstances):]
-		i = len(d.Instances) - 1
-	}
-	return &d.Instances[i]
-}
-
-// set sets the phase of an instance.
-func (d *decision) set(i *Instance, p Phase, text string) {
-	i.Phase, i.Since, i.Text, i.By, i.Ask = p, d.now, text, "", false
 }
 
 func (d *decision) define(e Event) {
@@ -92,35 +57,40 @@ func (d *decision) define(e Event) {
 			d.decideUnknown(d.instance(want.Digest), nil, is.Text)
 		}
 	}
+	d.cancelUndo()
+	d.Undo, d.At = e.Undo, e.At
 	switch {
 	case e.Restored > d.Restored:
-		d.Restored = e.Restored
-		d.restore()
+		d.restored(e.Restored)
 	case i < 0 && e.Missing && e.Restored > 0:
 		d.lost(d.instance(want.Digest), nil, missing)
 	}
 }
 
-// missing is the reason of instances that are unknown after a loss of data.
-const missing = "the hubs lost data or were restored from a backup, so an attempt can be missing"
-
-// restore makes all undecided instances unknown, because attempts can be missing.
-func (d *decision) restore() {
-	for i := range d.Instances {
-		is := &d.Instances[i]
-		if is.Phase == Waiting && (d.Open == nil || d.Open.Digest != is.Digest) {
-			d.lost(is, nil, missing)
-		}
+// undefine notes that the task was removed.
+func (d *decision) undefine(restored int64) {
+	if !d.Undeclared {
+		d.Undeclared, d.Removed = true, d.now
+		d.change(Removed, nil, "")
 	}
-	if d.Open != nil {
+	if restored > d.Restored && d.Undo != nil {
+		d.restored(restored)
+	}
+}
+
+// restored notes a restoration or a loss of data, after which attempts can be missing.
+func (d *decision) restored(at int64) {
+	d.Restored = at
+	if d.restore(); d.Open != nil {
 		d.finish("", missing)
 	}
 }
 
 func (d *decision) begin(e Event) {
 	due, _, verifyOnly := d.Due(d.now, true)
+	is := d.Current()
 	switch {
-	case d.Undeclared || d.Digest == "":
+	case d.Undeclared && !d.Undoing || is.Digest == "":
 		d.answer.Refused = NoTask
 	case d.Open != nil:
 		d.answer.Refused = IsOpen
@@ -132,10 +102,11 @@ func (d *decision) begin(e Event) {
 	}
 	d.Fence = max(d.Fence+1, uint64(max(d.now, 0)))
 	expires := d.now + e.Limit.Milliseconds()
-	d.Open = &Attempt{Fence: d.Fence, Digest: d.Digest, Target: e.Target, Name: e.Name, Hub: e.Hub, VerifyOnly: verifyOnly,
-		Begun: d.now, Expires: expires, Deadline: expires + (d.Timeout + Reserve).Milliseconds()}
-	is := *d.Open
-	d.answer.Attempt = &is
+	d.Open = &Attempt{Fence: d.Fence, Digest: is.Digest, Target: e.Target, Name: e.Name, Hub: e.Hub,
+		VerifyOnly: verifyOnly, Undo: d.Undoing, Begun: d.now, Expires: expires,
+		Deadline: expires + (is.Timeout + Reserve).Milliseconds()}
+	a := *d.Open
+	d.answer.Attempt = &a
 	d.change(Begun, d.Open, "")
 }
 
@@ -145,7 +116,7 @@ func (d *decision) hold(text string) {
 		d.answer.Refused = NotDue
 		return
 	}
-	if i := d.instance(d.Digest); i.Phase == Waiting && i.Text != text {
+	if i := d.instance(d.Current().Digest); i.Phase == Waiting && i.Text != text {
 		i.Text, i.By = text, ""
 		d.change(Held, nil, text)
 	}
@@ -188,6 +159,10 @@ func (d *decision) finish(outcome fleet.TaskOutcome, text string) {
 		i := max(0, slices.IndexFunc(d.Attempts, refused))
 		d.Attempts = slices.Delete(d.Attempts, i, i+1)
 	}
+	if a.Undo && !d.Undoing {
+		d.undoEnded(&a)
+		return
+	}
 	i := d.instance(a.Digest)
 	if i.Phase == Done { // a late success of an earlier attempt
 		d.change(Succeeded, &a, "an earlier attempt succeeded")
@@ -196,14 +171,14 @@ func (d *decision) finish(outcome fleet.TaskOutcome, text string) {
 	d.apply(i, &a)
 }
 
-// clip limits the size of a text.
-func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), MaxText)], "") }
-
 // late applies the result of an attempt that was lost. The instance changes only if it is still undecided, or if the
 // attempt succeeded.
 func (d *decision) late(a *Attempt, e Event) {
 	a.Outcome, a.Text, a.Ended = e.Outcome, clip(e.Text), d.now
 	d.change(Late, a, a.Text)
+	if a.Fence <= d.Undone || a.Undo && (!d.Undoing || d.newestContent() > a.Fence) {
+		return // its effect was undone, or the task was declared again after it
+	}
 	i := d.instance(a.Digest)
 	success := a.Outcome == fleet.TaskDone || a.Outcome == fleet.TaskVerified
 	newest := d.newest(a.Digest)
@@ -225,15 +200,28 @@ func (d *decision) newest(digest string) (fence uint64) {
 	return fence
 }
 
+// newestContent returns the fence of the newest attempt that was not of an undo.
+func (d *decision) newestContent() (fence uint64) {
+	for _, a := range d.Attempts {
+		if !a.Undo && !a.VerifyOnly {
+			fence = max(fence, a.Fence)
+		}
+	}
+	return fence
+}
+
 // apply applies the outcome of an attempt to its instance.
 func (d *decision) apply(i *Instance, a *Attempt) {
 	tries, refusals := i.Tries, i.Refusals
 	i.Refusals, i.NotBefore = 0, 0
 	switch a.Outcome {
 	case fleet.TaskDone, fleet.TaskVerified:
-		i.Tries, i.Lost = 0, 0
+		i.Tries, i.Lost, i.Began = 0, 0, i.Began || a.Outcome == fleet.TaskDone || d.attempted(i.Digest)
 		d.set(i, Done, a.Text)
 		d.change(Succeeded, a, a.Text)
+		if a.Undo {
+			d.undone()
+		}
 	case fleet.TaskRefused:
 		i.Refusals = refusals + 1
 		i.NotBefore = d.now + min(FirstPause<<min(refusals, 10), LastPause).Milliseconds()
@@ -249,10 +237,12 @@ func (d *decision) apply(i *Instance, a *Attempt) {
 		case a.VerifyOnly:
 			d.ask(i, a, "the condition of the task cannot be tested: "+a.Text)
 		case tries < d.retries(a.Digest):
+			i.Began = true
 			i.Tries, i.Lost, i.NotBefore = tries+1, 0, d.now+d.RetryAfter.Milliseconds()
 			d.set(i, Waiting, a.Text)
 			d.change(FailsOnce, a, a.Text)
 		default:
+			i.Began = true
 			i.Tries, i.Lost = tries+1, 0
 			d.set(i, Failed, a.Text)
 			d.change(Fails, a, a.Text)
@@ -262,52 +252,14 @@ func (d *decision) apply(i *Instance, a *Attempt) {
 	}
 }
 
-// retries returns the number of retries of a content. Content that is no longer declared is not tried again.
-func (d *decision) retries(digest string) int {
-	if digest != d.Digest || d.Undeclared {
-		return 0
-	}
-	return d.Retries
-}
-
-// lost makes an instance unknown. a is nil if the attempt itself is not known.
-func (d *decision) lost(i *Instance, a *Attempt, text string) {
-	i.Lost++
-	d.set(i, Unknown, text)
-	d.change(IsUnknown, a, text)
-	d.decideUnknown(i, a, text)
-}
-
-// decideUnknown decides what follows for an instance whose result is unknown.
-func (d *decision) decideUnknown(i *Instance, a *Attempt, text string) {
-	declared := i.Digest == d.Digest
-	switch {
-	case i.Lost > MaxLost:
-		d.ask(i, a, fmt.Sprintf("%d attempts were lost in sequence: %s", i.Lost, text))
-	case declared && d.OnUnknown == Verify && d.Verifiable:
-		i.Ask, i.NotBefore = false, d.now+FirstPause.Milliseconds()
-	case declared && d.OnUnknown == RetryAgain:
-		d.set(i, Waiting, text)
-		i.NotBefore = d.now + max(d.RetryAfter, FirstPause).Milliseconds()
-	default:
-		d.ask(i, a, text)
-	}
-}
-
-// ask lets a user decide.
-func (d *decision) ask(i *Instance, a *Attempt, text string) {
-	d.set(i, Unknown, clip(text))
-	i.Ask = true
-	d.change(Asks, a, i.Text)
-}
-
 // user applies a decision of a user.
 func (d *decision) user(e Event) {
-	if d.Undeclared || d.Digest == "" {
+	digest, asked := d.Current().Digest, d.Unfinished() && e.Kind == Resolve
+	if digest == "" || d.Undeclared && !d.Undoing && !asked {
 		d.answer.Refused = NoTask
 		return
 	}
-	i := d.instance(d.Digest)
+	i := d.instance(digest)
 	switch {
 	case d.Open != nil:
 		d.answer.Refused = IsOpen
@@ -316,17 +268,20 @@ func (d *decision) user(e Event) {
 			i.NotBefore, i.Refusals = 0, 0
 			d.change(Retried, nil, e.Text)
 		}
-	case i.Phase == Waiting || e.Kind == Resolve && i.Phase == Done:
+	case i.Phase == Waiting && !d.Undoing || e.Kind == Resolve && i.Phase == Done:
 		d.answer.Refused = NoResult
 	case e.Kind == Retry:
-		*i = Instance{Digest: i.Digest, Phase: Waiting, Since: d.now, Text: e.Text, By: e.By}
+		*i = Instance{Digest: i.Digest, Phase: Waiting, Since: d.now, Text: e.Text, By: e.By, Began: i.Began}
 		d.change(Retried, nil, e.Text)
 	default:
 		phase := Failed
 		if e.Done {
 			phase = Done
 		}
-		*i = Instance{Digest: i.Digest, Phase: phase, Since: d.now, Text: e.Text, By: e.By}
+		*i = Instance{Digest: i.Digest, Phase: phase, Since: d.now, Text: e.Text, By: e.By, Began: e.Done}
 		d.change(Resolved, nil, e.Text)
+		if d.Undoing && e.Done {
+			d.undone()
+		}
 	}
 }

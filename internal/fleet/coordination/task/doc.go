@@ -28,7 +28,16 @@
 //     attempt began, the result only changes the history, except that a success makes the instance done after the open
 //     attempt.
 //   - Changed content: an open attempt of the old content is awaited first.
-//   - Undeclared: nothing begins. An open attempt is awaited.
+//   - Undeclared: an open attempt is awaited. Then nothing begins, except for the undo.
+//   - Undo: if a task with an undo is removed and a command of it began, the undo is due. It is an instance with a
+//     digest of its own, and has the attempts, losses and decisions of other instances. The undo of the newest
+//     declaration counts. If no command began, or a user decided that the task is not done, nothing is undone. A
+//     condition that held before the first command means that the task did nothing. If a result is unknown, a user
+//     decides whether the task is done.
+//   - A successful undo forgets the results of all contents: a task that is declared again is done again. Results of
+//     earlier attempts that arrive later do not count.
+//   - Declared again before the undo begins: it does not begin. During the undo: it is awaited. After an undo that
+//     failed or is unknown: contents that were done are unknown.
 //   - Decisions of users: Retry begins again from a failed, unknown or done instance. Resolve makes a failed or
 //     unknown instance done or failed. Both are refused while an attempt is open.
 //   - A fleet that was restored from a backup, and hubs that lost data: attempts can be missing. So instances that are

@@ -25,10 +25,12 @@ const (
 // Event is an input of Decide.
 type Event struct {
 	Kind        EventKind
-	Scope, Task string     // of Define
-	Definition  Definition // of Define
-	// Restored is the newest time at which the fleet was restored from a backup, or at which a loss of data was detected,
-	// of Define; 0 means never. Missing means that an instance of this content may be lost since then.
+	Scope, Task string          // of Define
+	Definition  Definition      // of Define
+	Undo        *Definition     // of Define; nil: none
+	At          *fleet.Revision // of Define, see State
+	// Restored is the newest time at which the fleet was restored from a backup, or at which a loss of data was detected;
+	// 0 means never. It is of Define and Undefine. Missing means that an instance of this content may be lost since then.
 	Restored     int64
 	Missing      bool
 	Target, Name string        // of Begin
@@ -61,6 +63,8 @@ const (
 	Retried   ChangeKind = "retried"
 	Resolved  ChangeKind = "resolved"
 	Late      ChangeKind = "late" // a result of a lost attempt
+	UndoDue   ChangeKind = "undo" // the task was removed, and must be undone
+	Kept      ChangeKind = "kept" // the task is declared again before its undo began
 )
 
 // Change is an effect of an event.

@@ -37,8 +37,12 @@ type history struct {
 	declared  Definition
 	effect    map[string]bool // digests whose command succeeded
 	successes map[string]int
-	permitted map[string]int  // further successes: by decisions of users, and after losses with RetryAgain
+	permitted map[string]int  // further successes: by decisions of users, after losses with RetryAgain, and after undos
 	decided   map[string]bool // digests about which a user decided
+	undo      *Definition     // that is declared
+	removed   bool
+	removals  int  // of the task, with an undo
+	lied      bool // a user set a result, which can be wrong
 	fence     uint64
 }
 
@@ -52,17 +56,38 @@ func playHistory(t *rapid.T) {
 	h.quiet()
 }
 
+// undoOf is the digest of the undo.
+const undoOf = "undo"
+
+// remove removes the task from the repository.
+func (h *history) remove() {
+	if !h.removed && h.undo != nil {
+		h.removals++
+		if h.permitted[undoOf]++; h.undo.OnUnknown == RetryAgain {
+			h.permitted[undoOf] += 1000
+		}
+	}
+	h.removed = true
+	h.decide(Event{Kind: Undefine})
+}
+
 func (h *history) define() {
 	digest := rapid.SampledFrom([]string{"a", "b"}).Draw(h.T, "digest")
 	d := Definition{Digest: digest, Timeout: 2 * time.Minute, Retries: rapid.IntRange(0, 2).Draw(h.T, "retries"),
 		RetryAfter: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(h.T, "pause"),
 		Verifiable: rapid.Bool().Draw(h.T, "verifiable"),
 		OnUnknown:  rapid.SampledFrom([]OnUnknown{Verify, Ask, RetryAgain}).Draw(h.T, "on_unknown")}
-	h.declared = d
+	h.declared, h.removed, h.undo = d, false, nil
+	if rapid.IntRange(0, 3).Draw(h.T, "undo") > 0 {
+		h.undo = &Definition{Digest: undoOf, Timeout: 2 * time.Minute,
+			Retries:    rapid.IntRange(0, 1).Draw(h.T, "undo retries"),
+			Verifiable: rapid.Bool().Draw(h.T, "undo verifiable"),
+			OnUnknown:  rapid.SampledFrom([]OnUnknown{Verify, Ask, RetryAgain}).Draw(h.T, "undo on_unknown")}
+	}
 	if d.OnUnknown == RetryAgain {
 		h.permitted[digest] += 1000
 	}
-	h.decide(Event{Kind: Define, Scope: "cluster/x", Task: "load", Definition: d})
+	h.decide(Event{Kind: Define, Scope: "cluster/x", Task: "load", Definition: d, Undo: h.undo})
 }
 
 // now returns the clock of a hub.
@@ -111,6 +136,9 @@ func (h *history) step() {
 		if rapid.IntRange(0, 2).Draw(h.T, "defines") == 0 {
 			h.define()
 		}
+		if rapid.IntRange(0, 2).Draw(h.T, "removes") == 0 {
+			h.remove()
+		}
 	case 1:
 		if rapid.IntRange(0, 2).Draw(h.T, "user") == 0 {
 			h.user()
@@ -140,13 +168,17 @@ func (h *history) step() {
 // user decides. A user who decides takes the risk of another execution.
 func (h *history) user() {
 	kind := rapid.SampledFrom([]EventKind{Retry, Resolve}).Draw(h.T, "decision")
-	open := h.state.Open != nil
+	open, digest := h.state.Open != nil, h.state.Current().Digest
 	e := Event{Kind: kind, By: "kim", Done: rapid.Bool().Draw(h.T, "done")}
-	if a := h.decide(e); open && a.Refused != IsOpen {
+	if a := h.decide(e); open && a.Refused != IsOpen && a.Refused != NoTask {
 		h.Fatalf("a user decides during an attempt: %+v", a)
 	} else if a.Refused == "" {
-		h.permitted[h.declared.Digest]++
-		h.decided[h.declared.Digest] = true
+		h.permitted[digest]++
+		if digest == undoOf { // the contents can be done again
+			h.permitted["a"], h.permitted["b"] = h.permitted["a"]+1, h.permitted["b"]+1
+		}
+		h.decided[digest] = true
+		h.lied = h.lied || kind == Resolve
 	}
 }
 
@@ -163,11 +195,36 @@ func (h *history) begin() {
 	if a.Attempt.Fence <= h.fence {
 		h.Fatalf("the fence %d follows %d", a.Attempt.Fence, h.fence)
 	}
-	if a.Attempt.Digest != h.declared.Digest {
+	switch {
+	case h.removed && h.undo == nil:
+		h.Fatalf("a task that was removed without an undo begins: %+v", a.Attempt)
+	case h.removed != a.Attempt.Undo:
+		h.Fatalf("the task was removed: %v, and its undo begins: %+v", h.removed, a.Attempt)
+	case a.Attempt.Undo && a.Attempt.Digest != undoOf || !a.Attempt.Undo && a.Attempt.Digest != h.declared.Digest:
 		h.Fatalf("content begins that is not declared: %+v", a.Attempt)
+	case a.Attempt.Undo && !h.commanded():
+		h.Fatalf("an undo begins although no command of the task began: %+v", h.state)
 	}
 	h.fence = a.Attempt.Fence
 	h.all = append(h.all, &execution{Attempt: *a.Attempt})
+}
+
+// commanded reports whether a command of the task or of its undo may have begun, as far as the hubs know.
+func (h *history) commanded() bool {
+	for _, x := range h.all {
+		if x.commanded || !x.Undo && !x.VerifyOnly && !x.reported { // an undo that began continues
+			return true
+		}
+	}
+	return h.lied
+}
+
+// holds reports whether the condition of an attempt holds. The condition of an undo is that no content has an effect.
+func (h *history) holds(x *execution) bool {
+	if x.Undo {
+		return len(h.effect) == 0
+	}
+	return h.effect[x.Digest]
 }
 
 // move delivers the attempt to its target, or the result to the hubs. Both can happen late, or never.
@@ -195,7 +252,7 @@ func (h *history) move(x *execution) {
 // execute begins an attempt: the target first tests the condition, which tells the truth.
 func (h *history) execute(x *execution) {
 	switch {
-	case h.verifiable(x) && h.effect[x.Digest]:
+	case h.verifiable(x) && h.holds(x):
 		x.ended, x.outcome = true, fleet.TaskVerified
 	case x.VerifyOnly:
 		x.ended, x.outcome = true, fleet.TaskNotDone
@@ -210,15 +267,29 @@ func (h *history) execute(x *execution) {
 	}
 }
 
-func (h *history) verifiable(x *execution) bool { return x.VerifyOnly || h.declared.Verifiable }
+func (h *history) verifiable(x *execution) bool {
+	if x.Undo {
+		return x.VerifyOnly || h.undo != nil && h.undo.Verifiable
+	}
+	return x.VerifyOnly || h.declared.Verifiable
+}
 
 // finish ends a command: it succeeds, fails without an effect, or the target dies after or before the effect.
 func (h *history) finish(x *execution, how int) {
 	x.ended = true
 	if how == 0 || how == 2 {
-		h.effect[x.Digest] = true
 		h.successes[x.Digest]++
-		if n := h.successes[x.Digest]; n > 1+h.permitted[x.Digest] {
+		if x.Undo { // all contents can be done again
+			clear(h.effect)
+			h.permitted["a"], h.permitted["b"] = h.permitted["a"]+1, h.permitted["b"]+1
+		} else {
+			h.effect[x.Digest] = true
+		}
+		allowed := 1 + h.permitted[x.Digest]
+		if x.Undo {
+			allowed = h.permitted[undoOf]
+		}
+		if n := h.successes[x.Digest]; n > allowed {
 			h.Fatalf("the content %s was done %d times: %+v", x.Digest, n, h.state)
 		}
 	}
@@ -250,6 +321,10 @@ func (h *history) quiet() {
 			}
 		}
 	}
+	if h.removed {
+		h.judgeRemoved()
+		return
+	}
 	i := h.state.Instance()
 	switch p := h.state.Phase(); {
 	case h.state.Open != nil && p != Claimed:
@@ -266,10 +341,36 @@ func (h *history) quiet() {
 	}
 }
 
-// wasReported reports whether the success of a content reached the hubs, and no user decided afterwards.
+// judgeRemoved compares the state of a task that was removed with the truth: it is undone, or a user must decide.
+func (h *history) judgeRemoved() {
+	i, asks := h.state.Instance(), false
+	for _, is := range h.state.Instances {
+		asks = asks || is.Ask
+	}
+	switch p := h.state.Phase(); {
+	case h.undo == nil || h.lied:
+	case h.state.Open != nil && p != Claimed:
+		h.Fatalf("an attempt without a target is open: %+v", h.state)
+	case h.state.Unfinished() && !asks && p != Failed && h.state.Open == nil:
+		h.Fatalf("nothing decides about the undo: %+v", h.state)
+	case len(h.effect) > 0 && !h.state.Unfinished():
+		h.Fatalf("the task has an effect, and nothing undoes it: %v, %+v", h.effect, h.state)
+	case h.state.Undoing && i.Phase == Done && len(h.effect) > 0:
+		h.Fatalf("it is undone, and has an effect: %+v", h.state)
+	}
+}
+
+// wasReported reports whether the success of a content reached the hubs, and neither a user decided nor an undo began
+// afterwards.
 func (h *history) wasReported(digest string) bool {
+	undo := h.state.Undone
 	for _, x := range h.all {
-		if x.Digest == digest && x.reported && x.outcome == fleet.TaskDone && !h.decided[digest] {
+		if x.Undo {
+			undo = max(undo, x.Fence)
+		}
+	}
+	for _, x := range h.all {
+		if x.Digest == digest && x.reported && x.outcome == fleet.TaskDone && !h.decided[digest] && x.Fence > undo {
 			return true
 		}
 	}

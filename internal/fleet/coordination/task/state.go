@@ -67,6 +67,8 @@ type Instance struct {
 	NotBefore int64 `json:"not_before,omitempty"`
 	// Ask means that a user must decide about an unknown result.
 	Ask bool `json:"ask,omitempty"`
+	// Began means that a command of an attempt began, as its result shows, or that a user decided that it is done.
+	Began bool `json:"began,omitempty"`
 	// Text is the reason of the phase, and By the user that caused it.
 	Text string `json:"text,omitempty"`
 	By   string `json:"by,omitempty"`
@@ -80,6 +82,7 @@ type Attempt struct {
 	Name       string `json:"name"`   // of the target, at that time, or of the hub
 	Hub        bool   `json:"hub,omitempty"`
 	VerifyOnly bool   `json:"verify_only,omitempty"`
+	Undo       bool   `json:"undo,omitempty"` // Digest is of the undo of the task
 	Begun      int64  `json:"begun"`
 	Expires    int64  `json:"expires"`  // must not begin later
 	Deadline   int64  `json:"deadline"` // lost without a result
@@ -113,25 +116,55 @@ type State struct {
 	Attempts  []Attempt  `json:"attempts,omitempty"` // that have ended, the newest last
 	// Restored is the time of the newest restoration or loss that the state knows.
 	Restored int64 `json:"restored,omitempty"`
+	// Undo undoes the task after it was removed; nil: the newest declaration has none. At is the revision of this
+	// declaration, if hubs do the task.
+	Undo *Definition     `json:"undo,omitempty"`
+	At   *fleet.Revision `json:"at,omitempty"`
+	// Undoing means that the task was removed, and that its undo is due or has ended. Then an instance is of the undo.
+	Undoing bool `json:"undoing,omitempty"`
+	// Undone is the newest fence at the time of the last successful undo. Results of earlier attempts no longer count.
+	Undone uint64 `json:"undone,omitempty"`
 }
 
-// Instance returns the instance of the declared content.
+// Current returns the definition of the undo while it is due or has ended, and otherwise of the declared content.
+func (s State) Current() Definition {
+	if s.Undoing {
+		return *s.Undo
+	}
+	return s.Definition
+}
+
+// Unfinished reports whether the task was removed, and its undo has not ended: it waits, failed, or a user must decide.
+// Without an undo, it is false.
+func (s State) Unfinished() bool {
+	i := s.Instance()
+	switch {
+	case !s.Undeclared || s.Undo == nil:
+		return false
+	case s.Open != nil || i.Phase == Unknown:
+		return true
+	}
+	return s.Undoing && i.Phase != Done && !(i.Phase == Failed && i.By != "")
+}
+
+// Instance returns the instance of the current content.
 func (s State) Instance() Instance {
-	if i := s.find(s.Digest); i >= 0 {
+	digest := s.Current().Digest
+	if i := s.find(digest); i >= 0 {
 		return s.Instances[i]
 	}
-	return Instance{Digest: s.Digest, Phase: Waiting}
+	return Instance{Digest: digest, Phase: Waiting}
 }
 
 func (s State) find(digest string) int {
 	return slices.IndexFunc(s.Instances, func(i Instance) bool { return i.Digest == digest })
 }
 
-// Phase returns the state of the declared content.
+// Phase returns the state of the current content.
 func (s State) Phase() Phase {
 	i, open := s.Instance(), s.Open
 	switch {
-	case open == nil || open.Digest != s.Digest || open.VerifyOnly:
+	case open == nil || open.Digest != i.Digest || open.VerifyOnly:
 		return i.Phase
 	case open.Accepted:
 		return Running
@@ -142,12 +175,12 @@ func (s State) Phase() Phase {
 // Due reports whether an attempt can begin, or the earliest time at which it can; 0 is never. verifyOnly means that the
 // attempt must only test the condition of the task. after tells whether the conditions for the begin hold.
 func (s State) Due(now int64, after bool) (due bool, at int64, verifyOnly bool) {
-	i := s.Instance()
+	i, has := s.Instance(), s.Current()
 	switch {
-	case s.Undeclared || s.Open != nil || s.Digest == "":
+	case s.Undeclared && !s.Undoing || s.Open != nil || has.Digest == "":
 		return false, 0, false
 	case i.Phase == Waiting && after:
-	case i.Phase == Unknown && !i.Ask && s.OnUnknown == Verify && s.Verifiable:
+	case i.Phase == Unknown && !i.Ask && has.OnUnknown == Verify && has.Verifiable:
 		verifyOnly = true
 	default:
 		return false, 0, false
@@ -155,7 +188,8 @@ func (s State) Due(now int64, after bool) (due bool, at int64, verifyOnly bool) 
 	return now >= i.NotBefore, i.NotBefore, verifyOnly
 }
 
-// Expired reports whether an undeclared task can be forgotten: it was removed keep ago, and has no open attempt.
+// Expired reports whether an undeclared task can be forgotten: it was removed keep ago, has no open attempt, and its
+// undo has ended.
 func (s State) Expired(now int64, keep time.Duration) bool {
-	return s.Undeclared && s.Open == nil && now >= s.Removed+keep.Milliseconds()
+	return s.Undeclared && s.Open == nil && !s.Unfinished() && now >= s.Removed+keep.Milliseconds()
 }

@@ -49,6 +49,12 @@ func (p Preparer) Prepare(ctx context.Context, at fleet.Revision, a fleet.TaskAt
 		return scopes.Work{}, fmt.Errorf("cannot read the scopes of the repository: %w", err)
 	}
 	t, ok := all.HubTask(a.Scope, a.Task)
+	if ok && a.Undo {
+		if t.Undo == nil {
+			return scopes.Work{}, fmt.Errorf("the commit declares no undo of the task %s of %s", a.Task, a.Scope)
+		}
+		t = *t.Undo
+	}
 	switch {
 	case !ok:
 		return scopes.Work{}, fmt.Errorf("the repository declares no task %s of %s for hubs", a.Task, a.Scope)

@@ -11,6 +11,7 @@ import (
 const (
 	ScopeFormat = "fettle.scope/1"
 	TaskFormat  = "fettle.task/1"
+	UndoFormat  = "fettle.task/2" // of a task with an undo
 )
 
 // MaxVerdicts limits the earlier verdicts that a Scope contains.
@@ -57,5 +58,14 @@ func ParseScope(b []byte) (Formatted[Scope], error) { return parseFormatted[Scop
 // ParseTask decodes the state of a task. An unknown format is an error: a hub that understands it only in part could
 // begin a second attempt.
 func ParseTask(b []byte) (Formatted[task.State], error) {
-	return parseFormatted[task.State](b, TaskFormat)
+	return parseFormatted[task.State](b, TaskFormat, UndoFormat)
+}
+
+// TaskFormatOf returns the format of the state of a task. Hubs without undos cannot read the state of a task that has
+// had one: they would do it again, or forget its undo.
+func TaskFormatOf(s task.State) string {
+	if s.Undo != nil || s.Undone > 0 || s.Open != nil && s.Open.Undo {
+		return UndoFormat
+	}
+	return TaskFormat
 }

@@ -3,6 +3,8 @@ package records
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet/coordination/barrier"
 	"fettle.dev/fettle/internal/fleet/coordination/signal"
@@ -31,9 +33,10 @@ func ParseSignal(b []byte) (Formatted[signal.State], error) {
 	return parseFormatted[signal.State](b, SignalFormat)
 }
 
-func parseFormatted[S any](b []byte, format string) (f Formatted[S], err error) {
-	if err = json.Unmarshal(b, &f); err == nil && f.Format != format {
-		err = fmt.Errorf("this version of fettle cannot read the format %.40q instead of %s", f.Format, format)
+func parseFormatted[S any](b []byte, formats ...string) (f Formatted[S], err error) {
+	if err = json.Unmarshal(b, &f); err == nil && !slices.Contains(formats, f.Format) {
+		err = fmt.Errorf("this version of fettle cannot read the format %.40q instead of %s", f.Format,
+			strings.Join(formats, " or "))
 	}
 	return f, err
 }

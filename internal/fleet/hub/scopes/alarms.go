@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/scope"
 )
 
-// Alarms returns an alarm for each scope that failed, and for each task that failed or waits for a user.
+// Alarms returns an alarm for each scope that failed, and for each task or undo that failed or waits for a user.
 func Alarms(from *records.Table) (out []assign.Alarm) {
 	for _, f := range from.Scopes.Values() {
 		s := f.State
@@ -25,17 +25,20 @@ func Alarms(from *records.Table) (out []assign.Alarm) {
 	}
 	for _, f := range from.Tasks.Values() {
 		t := f.State
-		i := t.Instance()
+		i, what := t.Instance(), "task"
+		if t.Undoing {
+			what = "undo of the task"
+		}
 		switch {
-		case t.Undeclared || t.Open != nil:
+		case t.Undeclared && !t.Unfinished() || t.Open != nil:
 		case i.Phase == task.Failed:
 			out = append(out, assign.Alarm{Kind: assign.TaskFailed, Count: 1, Text: fmt.Sprintf(
-				"The task %[2]s of %[1]s failed: %[3]s. Then run: fettle task retry %[1]s %[2]s --reason WHY", t.Scope, t.Task,
-				i.Text)})
+				"The %[4]s %[2]s of %[1]s failed: %[3]s. Then run: fettle task retry %[1]s %[2]s --reason WHY", t.Scope, t.Task,
+				i.Text, what)})
 		case i.Phase == task.Unknown && i.Ask:
 			out = append(out, assign.Alarm{Kind: assign.TaskUndecided, Count: 1, Text: fmt.Sprintf(
-				"The result of the task %[2]s of %[1]s is unknown: %[3]s. Find out whether it is done, then run: "+
-					"fettle task resolve %[1]s %[2]s --done --reason WHY, or with --failed", t.Scope, t.Task, i.Text)})
+				"The result of the %[4]s %[2]s of %[1]s is unknown: %[3]s. Find out whether it is done, then run: "+
+					"fettle task resolve %[1]s %[2]s --done --reason WHY, or with --failed", t.Scope, t.Task, i.Text, what)})
 		}
 	}
 	return out

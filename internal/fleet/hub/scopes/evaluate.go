@@ -46,7 +46,7 @@ func (s *Scopes) evaluate(ctx context.Context) (*evaluation, error) {
 	out := &evaluation{at: s.Now(), targets: map[string]document.Target{}, results: map[string]scope.Result{}}
 	out.input = scope.Input{Declared: s.stored(), Targets: map[string]scope.Target{},
 		Tasks: map[scope.TaskKey]scope.TaskPhase{}, Hubs: s.hubResults()}
-	if len(out.input.Declared.Scopes) > 0 {
+	if len(out.input.Declared.Scopes)+len(s.undos()) > 0 {
 		if err := s.observe(ctx, out); err != nil {
 			return nil, err
 		}

@@ -167,11 +167,16 @@ func (s *Scopes) accept(ctx context.Context, st task.State, a task.Attempt) (Wor
 		return Work{}, errors.New(why)
 	}
 	at, _, known := s.declaration()
-	if !known {
+	switch {
+	case !known:
 		return Work{}, errors.New("this hub no longer leads, so it has no content")
+	case a.Undo && st.At == nil:
+		return Work{}, errors.New("the hubs do not know the commit that declared the undo")
+	case a.Undo:
+		at = *st.At
 	}
 	w, err := s.OnHub.Prepare(ctx, at, fleet.TaskAttempt{Scope: st.Scope, Task: st.Task, Digest: a.Digest, Fence: a.Fence,
-		VerifyOnly: a.VerifyOnly, Expires: a.Expires / 1000})
+		VerifyOnly: a.VerifyOnly, Undo: a.Undo, Expires: a.Expires / 1000})
 	if err != nil {
 		return Work{}, err
 	}

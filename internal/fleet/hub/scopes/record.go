@@ -12,6 +12,10 @@ import (
 func (s *Scopes) record(ctx context.Context, st task.State, a task.Answer, cause task.Event) {
 	for _, c := range a.Changes {
 		text, failed := describe(c)
+		if c.Attempt == nil && st.Undoing && c.Kind != task.UndoDue && c.Kind != task.Removed ||
+			c.Attempt != nil && c.Attempt.Undo {
+			text = "undo: " + text
+		}
 		e := fleet.HubEvent{Kind: fleet.TaskChanged, By: cause.By,
 			Text: fmt.Sprintf("task %s of %s: %s", st.Task, st.Scope, text)}
 		if c.Attempt != nil {
@@ -67,6 +71,10 @@ func describe(c task.Change) (text string, failed bool) {
 		return "a user orders another attempt" + why, false
 	case task.Resolved:
 		return "a user sets the result" + why, false
+	case task.UndoDue:
+		return "it will be undone", false
+	case task.Kept:
+		return "declared again before its undo began", false
 	case task.Late:
 		return "a late result, " + string(c.Attempt.Outcome) + on + why, false
 	}

@@ -56,7 +56,7 @@ func (s *Scopes) tidy(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.answers(ctx))
 	}
-	if len(all.Scopes) == 0 {
+	if len(all.Scopes) == 0 && len(s.undos()) == 0 {
 		return s.answers(ctx)
 	}
 	if err := s.answers(ctx); err != nil {
@@ -83,7 +83,7 @@ func (s *Scopes) define(ctx context.Context, at fleet.Revision, all query.Scopes
 	for _, declared := range all.Scopes {
 		errs = append(errs, s.defineScope(ctx, kinds[declared.Kind], declared))
 		for _, t := range declared.Tasks {
-			errs = append(errs, s.defineTask(ctx, declared.ID(), t, missing))
+			errs = append(errs, s.defineTask(ctx, at, kinds[declared.Kind], declared.ID(), t, missing))
 		}
 	}
 	err := errors.Join(errs...)
@@ -110,33 +110,47 @@ func (s *Scopes) defineScope(ctx context.Context, kind query.ScopeKind, declared
 	return nil
 }
 
-func (s *Scopes) defineTask(ctx context.Context, scope string, t query.ScopeTask, missing bool) error {
-	const second = int64(time.Second)
+func (s *Scopes) defineTask(ctx context.Context, at fleet.Revision, kind query.ScopeKind, scope string,
+	t query.ScopeTask, missing bool) error {
 	e := task.Event{Kind: task.Define, Scope: scope, Task: t.Name, Restored: s.restored(), Missing: missing,
-		Definition: task.Definition{Digest: t.Digest, Retries: t.Retries, RetryAfter: time.Duration(t.RetryAfter * second),
-			Timeout: time.Duration(t.Timeout * second), OnUnknown: task.OnUnknown(t.OnUnknown), Verifiable: t.Verify != nil}}
+		Definition: definitionOf(t)}
+	if t.Undo != nil {
+		undo := definitionOf(*t.Undo)
+		if e.Undo = &undo; kind.ByHubs() {
+			e.At = &at
+		}
+	}
 	f, _, ok := s.Records.Tasks.Get(scope + "/" + t.Name)
-	if next, a := task.Decide(f.State, e, s.Now().UnixMilli()); ok && len(a.Changes) == 0 &&
-		next.Restored == f.State.Restored {
+	if next, _ := task.Decide(f.State, e, s.Now().UnixMilli()); ok && reflect.DeepEqual(next, f.State) {
 		return nil
 	}
 	_, _, err := s.decide(ctx, scope+"/"+t.Name, e, true)
 	return err
 }
 
-// removeOthers marks scopes and tasks that are no longer declared, and removes them later.
+func definitionOf(t query.ScopeTask) task.Definition {
+	const second = int64(time.Second)
+	return task.Definition{Digest: t.Digest, Retries: t.Retries, RetryAfter: time.Duration(t.RetryAfter * second),
+		Timeout: time.Duration(t.Timeout * second), OnUnknown: task.OnUnknown(t.OnUnknown), Verifiable: t.Verify != nil}
+}
+
+// removeOthers marks scopes and tasks that are no longer declared, and removes them later. An undo needs the members
+// that a scope had.
 func (s *Scopes) removeOthers(ctx context.Context, all query.Scopes) error {
-	scopes, tasks, now := map[string]bool{}, map[string]bool{}, s.Now().UnixMilli()
+	scopes, tasks, needed, now := map[string]bool{}, map[string]bool{}, map[string]bool{}, s.Now().UnixMilli()
 	for _, x := range all.Scopes {
 		scopes[x.ID()] = true
 		for _, t := range x.Tasks {
 			tasks[x.ID()+"/"+t.Name] = true
 		}
 	}
+	for _, st := range s.undos() {
+		needed[st.Scope] = true
+	}
 	var errs []error
 	s.Records.Scopes.Each(func(id string, f records.Formatted[records.Scope], rev uint64) {
 		switch old := f.State.Undeclared && now >= f.State.Removed+KeepRemoved.Milliseconds(); {
-		case scopes[id]:
+		case scopes[id], needed[id] && f.State.Undeclared:
 		case old:
 			errs = append(errs, unlessConflict(s.Records.Scopes.RemoveAt(ctx, id, rev)))
 		case !f.State.Undeclared:
@@ -150,8 +164,8 @@ func (s *Scopes) removeOthers(ctx context.Context, all query.Scopes) error {
 		case tasks[id]:
 		case f.State.Expired(now, KeepRemoved):
 			errs = append(errs, unlessConflict(s.Records.Tasks.RemoveAt(ctx, id, rev)))
-		case !f.State.Undeclared:
-			_, _, err := s.decide(ctx, id, task.Event{Kind: task.Undefine}, false)
+		case !f.State.Undeclared, f.State.Undo != nil && f.State.Restored < s.restored():
+			_, _, err := s.decide(ctx, id, task.Event{Kind: task.Undefine, Restored: s.restored()}, false)
 			errs = append(errs, err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/coordination/task"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -85,6 +86,16 @@ func (s *Scopes) pokeTests() {
 	case s.declared.tests <- struct{}{}:
 	default:
 	}
+}
+
+// undos returns the tasks that were removed, and whose undo has not ended, sorted by scope and name.
+func (s *Scopes) undos() (out []task.State) {
+	for _, f := range s.Records.Tasks.Values() {
+		if f.State.Unfinished() {
+			out = append(out, f.State)
+		}
+	}
+	return out
 }
 
 // OnJob is called when a job changes. Run reads the results of tasks from the jobs.

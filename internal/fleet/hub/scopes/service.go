@@ -120,6 +120,11 @@ func (s Service) Scope(ctx context.Context, at route.ScopeID) (document.ScopeDet
 			d.Tasks = append(d.Tasks, s.describeTask(f.State, e))
 		}
 	}
+	for _, f := range s.Of.Records.Tasks.Values() { // that were removed
+		if st := f.State; st.Scope == id && st.Undeclared && (st.Undoing || st.Unfinished()) {
+			d.Tasks = append(d.Tasks, s.describeTask(st, e))
+		}
+	}
 	return d, nil
 }
 
@@ -191,12 +196,13 @@ func (s Service) Tasks(ctx context.Context) (out []document.ScopeTask, err error
 func (s Service) describeTask(t task.State, e *evaluation) document.ScopeTask {
 	i := t.Instance()
 	d := document.ScopeTask{Scope: t.Scope, Task: t.Task, Phase: document.TaskPhase(t.Phase()), Since: i.Since * 1e6,
-		Digest: t.Digest, Decide: i.Phase == task.Unknown && i.Ask && t.Open == nil && !t.Undeclared, Text: i.Text, By: i.By,
-		Undeclared: t.Undeclared, Attempts: []document.TaskAttempt{}}
+		Digest: i.Digest, Text: i.Text, By: i.By, Undeclared: t.Undeclared, Undo: t.Undoing,
+		Decide:   i.Phase == task.Unknown && i.Ask && t.Open == nil && (!t.Undeclared || t.Unfinished()),
+		Attempts: []document.TaskAttempt{}}
 	if t.Open != nil {
 		a := describeAttempt(t, *t.Open)
 		d.Open = &a
-		if t.Open.Digest == t.Digest && !t.Open.VerifyOnly {
+		if t.Open.Digest == i.Digest && !t.Open.VerifyOnly {
 			d.Since = a.Begun
 		}
 	}
@@ -207,8 +213,15 @@ func (s Service) describeTask(t task.State, e *evaluation) document.ScopeTask {
 	for _, declared := range x.Scope.Tasks {
 		if declared.Name == t.Task {
 			d.Command = declared.Command
+			if declared.Undo != nil {
+				d.UndoCommand = declared.Undo.Command
+			}
 			d.Waits = s.waits(x, t, waitsFor(x.Scope, declared, e), e)
 		}
+	}
+	if t.Undoing {
+		f, _, _ := s.Of.Records.Scopes.Get(t.Scope) // it can be removed
+		d.Waits = s.waits(f.State, t, "", e)
 	}
 	if i.NotBefore*1e6 > s.Of.Now().UnixNano() && t.Open == nil {
 		d.Next = i.NotBefore * 1e6
@@ -246,8 +259,9 @@ func (s Service) waits(x records.Scope, t task.State, after string, e *evaluatio
 
 func describeAttempt(t task.State, a task.Attempt) document.TaskAttempt {
 	d := document.TaskAttempt{Fence: a.Fence, Digest: a.Digest, Target: fleet.TargetID(a.Target), Name: a.Name, Hub: a.Hub,
-		VerifyOnly: a.VerifyOnly, Accepted: a.Accepted, Begun: a.Begun * 1e6, Ended: a.Ended * 1e6, Outcome: a.Outcome,
-		Text: a.Text}
+		Undo: a.Undo, VerifyOnly: a.VerifyOnly, Accepted: a.Accepted, Begun: a.Begun * 1e6, Ended: a.Ended * 1e6,
+		Outcome: a.Outcome,
+		Text:    a.Text}
 	if !a.Hub {
 		d.Job = JobID(t.Scope, t.Task, a.Fence)
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -40,12 +41,11 @@ var errUnchanged = errors.New("nothing changed")
 func (s *Scopes) decide(ctx context.Context, key string, e task.Event, created bool) (task.State, task.Answer, error) {
 	var a task.Answer
 	apply := func(f *records.Formatted[task.State]) error {
-		restored := f.State.Restored
-		f.Format = records.TaskFormat
-		if f.State, a = task.Decide(f.State, e, s.Now().UnixMilli()); len(a.Changes) == 0 &&
-			f.State.Restored == restored {
+		before := f.State
+		if f.State, a = task.Decide(before, e, s.Now().UnixMilli()); reflect.DeepEqual(before, f.State) {
 			return errUnchanged
 		}
+		f.Format = records.TaskFormatOf(f.State)
 		return nil
 	}
 	f, err := s.Records.Tasks.Change(ctx, key, apply)
@@ -123,7 +123,7 @@ func (s *Scopes) createJob(ctx context.Context, st task.State, a task.Attempt) e
 	job := records.Job{Pending: []fleet.TargetID{fleet.TargetID(a.Target)}, Expires: begun.Add(answerWithin).Unix(),
 		Job: fleet.Job{ID: id, What: fleet.JobTask, By: "task of " + st.Scope, At: begun.Unix(),
 			Task: &fleet.TaskAttempt{Scope: st.Scope, Task: st.Task, Digest: a.Digest, Fence: a.Fence,
-				VerifyOnly: a.VerifyOnly, Expires: a.Expires / 1000}}}
+				VerifyOnly: a.VerifyOnly, Undo: a.Undo, Expires: a.Expires / 1000}}}
 	if err := unlessConflict(s.Records.Jobs.Put(ctx, id, job, 0)); err != nil {
 		return fmt.Errorf("cannot create the job of the task %s of %s: %w", st.Task, st.Scope, err)
 	}
@@ -158,7 +158,26 @@ func (s *Scopes) begin(ctx context.Context, commit string, e *evaluation) error 
 			}
 		}
 	}
+	for _, st := range s.undos() {
+		errs = append(errs, s.beginUndo(ctx, st, commit, e))
+	}
 	return errors.Join(errs...)
+}
+
+// beginUndo begins an attempt to undo a task that was removed, if one is due.
+func (s *Scopes) beginUndo(ctx context.Context, st task.State, commit string, e *evaluation) error {
+	key := st.Scope + "/" + st.Task
+	f, _, known := s.Records.Scopes.Get(st.Scope) // also of a scope that was removed
+	if due, _, _ := st.Due(s.Now().UnixMilli(), true); !due || !known {
+		return nil
+	}
+	if f.State.Kind.ByHubs() {
+		return s.attemptHere(ctx, key)
+	}
+	if to, ok := s.pick(f.State.Scope, st, commit, e); ok {
+		return s.attempt(ctx, key, to)
+	}
+	return nil
 }
 
 // frozen returns the reason of a freeze of the whole fleet.
@@ -217,10 +236,11 @@ func isAble(t document.Target) bool {
 }
 
 // pick returns the target for the next attempt: a member that is connected and ready. Members with the newest commit
-// come first, and members that refused the content of the task come last.
+// come first, and members that refused the content of the task come last. For an undo, members that did the task come
+// first, because other ones may not know how to undo it.
 func (s *Scopes) pick(declared query.Scope, st task.State, commit string, e *evaluation) (document.Target, bool) {
 	var able []document.Target
-	newest, refused := map[fleet.TargetID]int{}, map[fleet.TargetID]int{}
+	newest, refused, did := map[fleet.TargetID]int{}, map[fleet.TargetID]int{}, map[fleet.TargetID]int{}
 	for _, name := range declared.Targets {
 		t := e.targets[name]
 		if isAble(t) {
@@ -234,11 +254,18 @@ func (s *Scopes) pick(declared query.Scope, st task.State, commit string, e *eva
 		return document.Target{}, false
 	}
 	for _, a := range st.Attempts {
-		if a.Digest == st.Digest && a.Outcome == fleet.TaskRefused {
-			refused[fleet.TargetID(a.Target)]++
+		switch id := fleet.TargetID(a.Target); {
+		case a.Outcome != fleet.TaskRefused && !a.Undo && st.Undoing:
+			did[id] = -1
+		case a.Outcome == fleet.TaskRefused && a.Digest == st.Current().Digest:
+			refused[id]++
 		}
 	}
 	return slices.MinFunc(able, func(a, b document.Target) int {
+		if st.Undoing {
+			return cmp.Or(cmp.Compare(refused[a.ID], refused[b.ID]), cmp.Compare(did[a.ID], did[b.ID]),
+				cmp.Compare(newest[a.ID], newest[b.ID]), cmp.Compare(a.Name, b.Name))
+		}
 		return cmp.Or(cmp.Compare(newest[a.ID], newest[b.ID]), cmp.Compare(refused[a.ID], refused[b.ID]),
 			cmp.Compare(a.Name, b.Name))
 	}), true

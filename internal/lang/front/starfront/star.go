@@ -112,7 +112,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 		add(name, r.block)
 	}
 	add("lock", r.lock)
-	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect", "verify"} {
+	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect", "verify", "undo"} {
 		add(name, r.unlabelled)
 	}
 	for _, name := range []string{"vars", "merge", "data", "layer", "version"} {

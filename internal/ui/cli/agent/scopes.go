@@ -17,6 +17,9 @@ import (
 // checksFile contains the checks of the applied composition.
 const checksFile = agentDir + "/checks.json"
 
+// undosFile contains the undos of tasks of the applied compositions.
+const undosFile = agentDir + "/task-undos.json"
+
 // scopesOf returns the access of the agent of a machine to the scopes of its repository.
 func scopesOf(s *cli.Printer, m cli.Machine, files host.FS) agent.Scopes {
 	if s.App.Agent.Test == nil {
@@ -34,5 +37,6 @@ func scopesOf(s *cli.Printer, m cli.Machine, files host.FS) agent.Scopes {
 			return s.App.Agent.Test(ctx, m, test, limit)
 		},
 		Memory: &checks.Memory{Files: files, File: checksFile},
+		Undos:  &agent.Undos{Files: files, File: undosFile},
 	}
 }

@@ -25,10 +25,14 @@ func showTaskList(s *cli.Printer, all []document.ScopeTask) {
 		} else if n := len(t.Attempts); n > 0 {
 			target, fence = t.Attempts[n-1].Executor(), fmt.Sprint(t.Attempts[n-1].Fence)
 		}
-		rows = append(rows, []string{t.Scope, t.Task, string(t.Phase), since(s, t.Since), target, fence, taskText(s, t)})
+		rows = append(rows, []string{t.Scope, t.Task, t.State(), since(s, t.Since), target, fence, taskText(s, t)})
 		if t.Decide {
-			decide = append(decide, fmt.Sprintf("%s of %s: find out whether it is done, then run: "+
-				"fettle task resolve %s %s --done --reason WHY, or with --failed\n", t.Task, t.Scope, t.Scope, t.Task))
+			done := "done"
+			if t.Undo {
+				done = "undone"
+			}
+			decide = append(decide, fmt.Sprintf("%s of %s: find out whether it is %s, then run: "+
+				"fettle task resolve %s %s --done --reason WHY, or with --failed\n", t.Task, t.Scope, done, t.Scope, t.Task))
 		}
 	}
 	s.Style().Table(s.App.Stdout, []string{"SCOPE", "TASK", "STATE", "SINCE", "TARGET", "FENCE", "REASON"}, rows)
@@ -39,7 +43,7 @@ func showTaskList(s *cli.Printer, all []document.ScopeTask) {
 
 // taskText returns why a task has its state.
 func taskText(s *cli.Printer, t document.ScopeTask) string {
-	if t.Next > 0 && !t.Undeclared {
+	if t.Next > 0 && (!t.Undeclared || t.Undo) {
 		return cli.JoinWords(t.Why(), "next attempt at", s.Moment(t.Next))
 	}
 	return t.Why()
