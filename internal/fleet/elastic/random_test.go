@@ -139,6 +139,9 @@ func TestOneFaultAtATime(t *testing.T) {
 	for seed := range uint64(histories() * 3 / 7) {
 		w := newWorld(seed, 3)
 		w.policy.Min, w.calm = 3, true
+		for i, m := range w.machines { // enough hosts in each failure domain
+			m.domain, m.willing = fmt.Sprintf("d%d", i%3), true
+		}
 		for range 60 {
 			w.live()
 		}
