@@ -30,9 +30,7 @@ func (v *view) hub(name string) (h Hub, there bool) {
 }
 
 // fresh reports whether a hub answers.
-func (v *view) fresh(h Hub) bool {
-	return h.Seen != 0 && h.Seen <= v.now && !since(h.Seen, v.now, FreshFor)
-}
+func (v *view) fresh(h Hub) bool { return h.Silence >= 0 && h.Silence < FreshFor }
 
 // good reports whether a hub can serve agents and store data now.
 func (v *view) good(h Hub) bool { return v.fresh(h) && h.Ready && v.roomy(h) }

@@ -1,6 +1,10 @@
 package elastic
 
-import "fettle.dev/fettle/internal/fleet"
+import (
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
 
 // Hub is a hub, as the leader observes it.
 type Hub struct {
@@ -9,9 +13,11 @@ type Hub struct {
 	Voter  bool
 	// Fixed means that the hub is never retired: an operator joined it, or it has the key of the fleet CA.
 	Fixed bool
-	Ready bool           // it has all data, and serves agents
-	Seen  int64          // time of its last heartbeat, in ms since 1970; 0 means never
-	Load  *fleet.HubLoad // nil means unknown
+	Ready bool // it has all data, and serves agents
+	// Silence is the time since its last heartbeat; negative means that there was none. It must be measured with a
+	// monotonic clock: if the time of day is set back, an old heartbeat must not look new.
+	Silence time.Duration
+	Load    *fleet.HubLoad // nil means unknown
 }
 
 // Node is a host that can become a hub: the policy and the host allow it.

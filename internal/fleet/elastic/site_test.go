@@ -36,8 +36,8 @@ func newSite(t *testing.T, hubs ...string) *site {
 
 func (s *site) join(text string) {
 	f := strings.Fields(text)
-	h := elastic.Hub{Name: f[0], Domain: f[1], Voter: slices.Contains(f, "vote"), Fixed: slices.Contains(f, "fixed"),
-		Ready: !slices.Contains(f, "lagging"), Load: &fleet.HubLoad{DiskFree: 1}}
+	h := elastic.Hub{Name: f[0], Silence: -1, Domain: f[1], Voter: slices.Contains(f, "vote"),
+		Fixed: slices.Contains(f, "fixed"), Ready: !slices.Contains(f, "lagging"), Load: &fleet.HubLoad{DiskFree: 1}}
 	if slices.Contains(f, "mute") {
 		h.Load = nil
 	}
@@ -80,8 +80,11 @@ func (s *site) load(part float64) *site {
 func (s *site) tick(after time.Duration) elastic.Decision {
 	s.now += after.Milliseconds()
 	for i, h := range s.in.Hubs {
-		if !slices.Contains(s.silent, h.Name) {
-			s.in.Hubs[i].Seen = s.now
+		switch {
+		case !slices.Contains(s.silent, h.Name):
+			s.in.Hubs[i].Silence = 0
+		case h.Silence >= 0:
+			s.in.Hubs[i].Silence += max(0, after) // the time of day may be set back
 		}
 	}
 	s.state, s.last = elastic.Decide(s.state, s.in, s.now)

@@ -37,7 +37,7 @@ type hub struct {
 	voter   bool
 	ready   int64 // when it has all data
 	agents  int
-	seen    int64 // by the clock of the leader
+	heard   int64 // the last heartbeat that the leader got; 0 means none
 	emptied int   // agents that moved away
 }
 
@@ -119,7 +119,7 @@ func (w *world) live() {
 	clock := w.now + leader.skew
 	for _, h := range w.all() {
 		if h == leader || w.near(h.machine) && !w.chance(2) {
-			h.seen = clock
+			h.heard = w.now
 		}
 	}
 	next, d := elastic.Decide(w.stored, w.observe(), clock)
@@ -159,7 +159,7 @@ func (w *world) lead() {
 	}
 	w.leader, w.without = can[w.dice.IntN(len(can))].name, 0
 	for _, h := range w.hubs {
-		h.seen = 0
+		h.heard = 0
 	}
 }
 
@@ -180,8 +180,11 @@ func (w *world) serve() {
 func (w *world) observe() elastic.Input {
 	in := elastic.Input{Leader: w.leader, Policy: w.policy, Nodes: make([]elastic.Node, 0, len(w.machines))}
 	for _, h := range w.hubs { // in random order
-		o := elastic.Hub{Name: h.name, Domain: h.domain, Voter: h.voter, Fixed: h.fixed, Seen: h.seen,
+		o := elastic.Hub{Name: h.name, Domain: h.domain, Voter: h.voter, Fixed: h.fixed, Silence: -1,
 			Ready: w.now >= h.ready}
+		if h.heard != 0 {
+			o.Silence = time.Duration(w.now-h.heard) * time.Millisecond
+		}
 		if !h.mute {
 			o.Load = &fleet.HubLoad{Connections: h.agents, CPU: float64(h.agents) / 3000, DiskFree: 0.5}
 			if w.now < h.fullUntil {
