@@ -67,7 +67,7 @@ func (s *site) killPhase(t *testing.T, name string, p phase, stride int) {
 	}
 	n.record(t, name+", "+p.name,
 		fmt.Sprintf("killed at points throughout its %d operations; most recoveries are killed too; both policies; compared, rolled back to the origin, compared", p.ops))
-	if n.second.Load()*2 < n.points.Load() {
+	if n.points.Load() >= 8 && n.second.Load()*2 < n.points.Load() { // a sample can consist of the last points only
 		t.Errorf("only %d of %d recoveries were killed", n.second.Load(), n.points.Load())
 	}
 }
