@@ -93,7 +93,7 @@ func BoundaryOf(ctx context.Context) Boundary {
 	return b
 }
 
-// WithOrganization returns a context with the boundary of a user who may use all targets of an organization.
+// WithOrganization returns a context with a boundary around all targets of an organization.
 func WithOrganization(ctx context.Context, o Organization) context.Context {
 	return WithBoundary(ctx, Boundary{Organization: o})
 }

@@ -57,7 +57,7 @@ type Config struct {
 	// yet. The zero value has no limit.
 	Budget agentconn.Budget
 
-	MaxConnections int // 0 means MaxConnections
+	MaxConnections int // of agents; 0 means the constant of this name
 	// Ping is the interval between two checks whether an agent sent anything. The connection ends
 	// when the fourth check finds nothing; 0 means 20 s.
 	Ping time.Duration

@@ -175,7 +175,7 @@ func (w *world) labelled(t *testing.T, id *pki.Identity, link *bus.Link, ann, ro
 	}
 }
 
-// grant returns a user of the fleet without a role, who has a grant for the target of an organization.
+// grant creates a user without a role, and with a grant for the target of an organization.
 func (w *tenancy) grant(on *tenant) *tenant {
 	name, whole := "granted", ""
 	w.ask("POST", "/v1/users", document.UserRequest{Name: name, Roles: []string{"none"}, Organization: &whole},
@@ -187,8 +187,8 @@ func (w *tenancy) grant(on *tenant) *tenant {
 	return &tenant{path: name, mark: name, login: login.Secret, values: on.values, granted: on}
 }
 
-// ofOthers returns a page of the audit log without operations of users of the organization, who may have typed names of
-// others.
+// ofOthers returns a page of the audit log without the operations of users of the organization. These operations can
+// contain the names of other organizations, because users typed them.
 func (w *tenancy) ofOthers(text string) string {
 	var p document.AuditPage
 	if err := json.Unmarshal([]byte(text), &p); err != nil {

@@ -50,8 +50,8 @@ type Row struct {
 	// Tenant means that the route serves users of an organization. Its handler must only use what the organization of the
 	// user contains. Users of an organization can use no other route.
 	Tenant bool
-	// PerTarget means that the handler uses nothing except targets for which the user has the right of the route. So it
-	// also serves users who have the right by grants, for some targets.
+	// PerTarget means that the handler uses nothing except targets for which the user has the right of the route. So
+	// users with grants can use it too.
 	PerTarget bool
 }
 

@@ -150,7 +150,7 @@ func (c *call) still(ctx context.Context, end func()) error {
 	}
 }
 
-// remains reports whether a user who has authenticated again may have the stream further.
+// remains reports whether the stream of a user may continue after the user authenticated again.
 func (c *call) remains(ctx context.Context, who access.Principal) bool {
 	switch {
 	case who.Organization != c.who.Organization || !who.Unconfirmed && !who.MayOnSome(c.route.Right):

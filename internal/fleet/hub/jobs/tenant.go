@@ -39,9 +39,9 @@ func noJob(id string) error {
 		Hint: "List the jobs: fettle job list"}
 }
 
-// mayCancel returns a refusal unless the user of a request sees a job, and its creator belongs to the organization. A
-// user who has the right only for some targets can only cancel jobs that the same user created: others can have targets
-// for which the user has no right.
+// mayCancel returns a refusal unless the user of a request sees a job, and its creator belongs to the organization.
+// With the right for only some targets, users can cancel only their own jobs: other jobs can have targets outside of
+// this right.
 func (q *Queue) mayCancel(ctx context.Context, by string, r records.Job) error {
 	if !q.seesAny(ctx, r) {
 		return noJob(r.ID)

@@ -104,7 +104,7 @@ func TestAlarmsOfLimits(t *testing.T) {
 	want(map[string]float64{"hub2": 0.12}, "")
 }
 
-// TestHoldsAgain: a load that was high for a short time begins anew.
+// TestHoldsAgain: if a load was high only for a short time, the waiting time starts again with the next high load.
 func TestHoldsAgain(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	var w Watch
